@@ -16,6 +16,7 @@ const { values, positionals } = parseArgs({
     store: { type: 'string', default: 'memory' },
     state: { type: 'string' },
     workers: { type: 'string' },
+    block: { type: 'string', default: '20' },
     replay: { type: 'string' },
     trace: { type: 'string', default: '200' },
     plant: { type: 'boolean', default: false },
@@ -25,7 +26,10 @@ const { values, positionals } = parseArgs({
 const place = values.store;
 const workers = Number(values.workers ?? availableParallelism());
 
-process.exitCode = (await work()) ? 0 : 1;
+// The processes that run schedules find the server by its address.
+const server = place === 'postgres' ? await (await import('./postgres.mjs.mts')).startPostgres() : undefined;
+if (server) process.env.COUNTERSIGN_SIMULATION_POSTGRES = server.url();
+process.exitCode = (await work().finally(() => server?.stop())) ? 0 : 1;
 
 async function work() {
   if (values.table) return table();
@@ -35,7 +39,7 @@ async function work() {
   // Long campaigns continue after a stop.
   const kept = join(root, `node_modules/.cache/simulation/${place}-${values.seed}.json`);
   const state = values.state ?? (schedules > 10_000 ? kept : undefined);
-  return campaign({ schedules, seed: Number(values.seed), place, state, workers });
+  return campaign({ schedules, seed: Number(values.seed), place, state, workers, block: Number(values.block) });
 }
 
 /** Runs one schedule twice: its trace, what it broke, and whether both runs are the same. */
@@ -58,9 +62,9 @@ async function replay(seed) {
 
 /** Plants all faults, or the one with this name, and says which of them were found. */
 async function plant(name) {
-  const { FAULTS, PLANTED } = await import('../packages/countersign/test/simulate/planted/faults.ts');
+  const { FAULTS } = await import('../packages/countersign/test/simulate/planted/faults.ts');
   const { findPlanted } = await import('../packages/countersign/test/simulate/planted/find.ts');
-  const faults = name === undefined ? PLANTED : FAULTS.filter((fault) => fault.name === name);
+  const faults = FAULTS.filter((fault) => name === undefined || fault.name === name);
   if (faults.length === 0) throw new Error(`No planted fault is named ${name}.`);
   const findings = await findPlanted(faults, workers, ({ fault, found, schedules, error }) => {
     const what = error ?? (found ? `schedule ${schedules}: ${found.slice(0, 200)}` : `in ${schedules} schedules`);
@@ -73,8 +77,8 @@ async function plant(name) {
 
 /** Writes the page of the planted faults. */
 async function table() {
-  const { PLANTED } = await import('../packages/countersign/test/simulate/planted/faults.ts');
+  const { FAULTS } = await import('../packages/countersign/test/simulate/planted/faults.ts');
   const { tableOf } = await import('../packages/countersign/test/simulate/planted/table.ts');
-  writeFileSync(join(root, 'docs/reference/planted-faults.md'), tableOf(PLANTED));
+  writeFileSync(join(root, 'docs/reference/planted-faults.md'), tableOf(FAULTS));
   return true;
 }

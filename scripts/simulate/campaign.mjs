@@ -4,12 +4,11 @@ import { availableParallelism } from 'node:os';
 import { dirname } from 'node:path';
 import { startWorker } from '../../packages/countersign/test/simulate/workers.ts';
 
-const BLOCK = 20;
 /** A worker is replaced after so many blocks, so that a campaign of days keeps its speed. */
 const BLOCKS_OF_A_WORKER = 250;
 const SAY_EVERY_MS = 10_000;
 
-export async function campaign({ schedules, seed, place, state: path, workers = availableParallelism() }) {
+export async function campaign({ schedules, seed, place, state: path, workers = availableParallelism(), block: size }) {
   const state = readState(path, { seed, place });
   const before = state.figures.schedules ?? 0;
   const began = Date.now();
@@ -20,16 +19,17 @@ export async function campaign({ schedules, seed, place, state: path, workers = 
   const take = () => {
     if (again.length > 0) return again.shift();
     if (next >= until || state.found.length >= 10) return undefined;
-    const block = { from: next, count: Math.min(BLOCK, until - next), place };
+    const block = { from: next, count: Math.min(size, until - next), place };
     next += block.count;
     return block;
   };
   const open = new Map();
-  const save = () => write(path, { ...state, next, again: [...again, ...open.values()] });
-  const timer = setInterval(() => {
-    save();
-    say(state, schedules, before, began);
-  }, SAY_EVERY_MS);
+  const spent = state.seconds;
+  const save = () => {
+    state.seconds = spent + (Date.now() - began) / 1_000;
+    write(path, { ...state, next, again: [...again, ...open.values()] });
+  };
+  const timer = setInterval(() => say(state, schedules, before, began), SAY_EVERY_MS);
   await Promise.all(
     Array.from({ length: workers }, async () => {
       let worker = startWorker();
@@ -40,32 +40,37 @@ export async function campaign({ schedules, seed, place, state: path, workers = 
           worker = startWorker();
         }
         open.set(block.from, block);
-        const { figures, found } = await worker.run(block);
+        const { figures, hashes, found } = await worker.run(block);
         open.delete(block.from);
         for (const [name, value] of Object.entries(figures)) state.figures[name] = (state.figures[name] ?? 0) + value;
+        state.hashes = together(state.hashes, hashes);
         state.found.push(...found);
+        // A stop at any moment loses the blocks that are under way, and no others.
+        save();
         for (const one of found) report(one, place);
       }
       worker.stop();
     }),
   );
   clearInterval(timer);
-  state.seconds = (state.seconds ?? 0) + (Date.now() - began) / 1_000;
   save();
   print(state);
   return state.found.length === 0;
 }
 
 function readState(path, { seed, place }) {
-  const fresh = { seed, place, next: seed, again: [], figures: {}, found: [] };
+  const fresh = { seed, place, next: seed, again: [], figures: {}, hashes: '0', found: [], seconds: 0 };
   if (!path) return fresh;
   try {
     const state = JSON.parse(readFileSync(path, 'utf8'));
-    return state.seed === seed && state.place === place ? { ...state, found: [] } : fresh;
+    return state.seed === seed && state.place === place ? state : fresh;
   } catch {
     return fresh;
   }
 }
+
+/** The hashes of all blocks as one, in whatever order they ended. */
+const together = (all, hashes) => ((Number.parseInt(all, 16) + Number.parseInt(hashes, 16)) >>> 0).toString(16);
 
 /** Whole or not at all, so that a stop in the middle loses nothing. */
 function write(path, state) {
@@ -105,6 +110,9 @@ const NAMES = {
   effects: 'effects outside',
   doubts: 'calls in doubt',
   deaths: 'deaths of processes',
+  stops: 'clean stops of processes',
+  torn: 'failures of power in a commit',
+  granted: 'calls under grants',
 };
 
 function print({ figures, found, seconds }) {

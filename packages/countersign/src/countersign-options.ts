@@ -1,6 +1,7 @@
 // The options of an instance, their checks, and the settings of the loop that they make.
 import { defined, isObject } from './core/json.ts';
 import {
+  aBoolean,
   aContext,
   aFunction,
   anything,
@@ -11,12 +12,14 @@ import {
 } from './core/options.ts';
 import { type Settings, withDefaults } from './loop/options.ts';
 import type { Context, PolicyFor, Rule } from './loop/tool/definition.ts';
+import { checkPolicy } from './loop/tool/policies.ts';
 import type { PolicyBook } from './loop/tool/policy-book.ts';
 import type { ModelInput, Providers } from './models/resolve.ts';
 import { DEFAULT_RETRY, type RetryPolicy } from './models/retry.ts';
 import { randomId, sleep } from './random-id.ts';
 import { checkDrills, type DrillsOptions } from './runs/drills/drill-options.ts';
 import type { StartedRun } from './runs/driving/open-run.ts';
+import type { FreezesOptions } from './runs/freezes/freezes.ts';
 import type { Channel } from './runs/notices/channel.ts';
 import type { NotifyOptions } from './runs/notices/notices.ts';
 import type { RequestHooks } from './runs/notices/on-request.ts';
@@ -52,6 +55,8 @@ export type CountersignOptions<C extends Context = Context> = {
   readonly notify?: NotifyOptions;
   /** The directory of people: roles, managers, delegates. The engine asks it when a person decides a request with a policy. */
   readonly people?: People;
+  /** Who may freeze calls, and who may lift a freeze: `{ freeze: Policy, lift: Policy }`; anyone by default. */
+  readonly freezes?: FreezesOptions;
   /** Which calls are allowed, ask, or are denied, by tool, agent, label, risk, reversibility and input. All that fit count. */
   readonly rules?: readonly Rule[];
   /**
@@ -61,6 +66,8 @@ export type CountersignOptions<C extends Context = Context> = {
    * policyFor: ({ tool, input }) => (tool === 'pay' && input.amount > 100 ? { deciders: { roles: ['finance'] } } : undefined)
    */
   readonly policyFor?: PolicyFor;
+  /** Each request says where its values came from. By default only those of runs with a tool that has `trust` or `sensitive`, or under a rule with `origin`. */
+  readonly origins?: boolean;
   /** How long a worker may be silent before another takes over its runs; 7,500 ms by default. */
   readonly leaseMs?: number;
   /** How long a stop waits for the model's reply; after that the next worker asks again. 10,000 ms by default. */
@@ -84,6 +91,10 @@ export function checkCountersignOptions<C extends Context>(options: CountersignO
   if (store !== undefined) checkStore(store);
   if (drills !== undefined) checkDrills(drills);
   checkOptions('`notify`', notify, NOTIFY_OPTIONS);
+  const { freezes = {}, people } = options;
+  checkOptions('`freezes`', freezes, { freeze: anything, lift: anything });
+  for (const policy of [freezes.freeze, freezes.lift])
+    if (policy !== undefined) checkPolicy('of `freezes`', policy, people?.roles);
 }
 
 /** The settings of the loop. `tools`, and the policies and rules of the book, may still grow. */
@@ -92,7 +103,7 @@ export function settingsOf<C extends Context>(
   tools: Settings['tools'],
   book: PolicyBook,
 ): Settings {
-  const { model, providers = {}, context, maxTurns = 20, retry = {}, people = {}, policyFor } = options;
+  const { model, providers = {}, context, maxTurns = 20, retry = {}, people = {}, policyFor, origins } = options;
   const { newId = randomId, clock = Date.now } = options;
   return {
     ...defined({ model, context }),
@@ -103,7 +114,7 @@ export function settingsOf<C extends Context>(
       named: book.named,
       rules: book.rules,
       defaultDeciders: (run) => book.defaultDeciders?.(run),
-      ...defined({ membersOf: people.membersOf, roles: people.roles, policyFor }),
+      ...defined({ membersOf: people.membersOf, roles: people.roles, policyFor, origins }),
     },
   };
 }
@@ -122,9 +133,11 @@ const COUNTERSIGN_OPTIONS: OptionTable<CountersignOptions> = {
   channels: { is: 'an array of channels', fits: Array.isArray },
   notify: anything,
   people: anything,
+  freezes: anything,
   policyFor: { ...aFunction, neverUndefined: true },
   // Rules that are undefined may be ones that were not found.
   rules: { is: 'an array of rules', fits: Array.isArray, neverUndefined: true },
+  origins: aBoolean,
   leaseMs: aTimerMs,
   graceMs: aTimerMs,
   maxRunSize: aWholeNumber,

@@ -5,6 +5,7 @@ import { UsageError } from './core/errors.ts';
 import { INTERNALS, internalsOf } from './core/internals.ts';
 import type { ToolRequestPart } from './core/messages/message.ts';
 import { aString, checkOptions } from './core/options.ts';
+import type { Outer } from './core/origin/search.ts';
 import { GATE } from './core/run/gate-name.ts';
 import { type CountersignOptions, checkCountersignOptions, REQUEST_HOOKS, settingsOf } from './countersign-options.ts';
 import type { InstanceInternals } from './instance-internals.ts';
@@ -41,6 +42,7 @@ import { rememberRuns } from './runs/agent-runs.ts';
 import { drillPort } from './runs/drills/drill-agent.ts';
 import { agentPort } from './runs/driving/agent-port.ts';
 import type { AgentPort } from './runs/driving/open-run.ts';
+import type { Freezes } from './runs/freezes/freezes.ts';
 import { ONE_CALL_MODEL } from './runs/gates/call-gate.ts';
 import type { ToolDescription } from './runs/gates/described-tool.ts';
 import { Gate, type GateOptions } from './runs/gates/gate.ts';
@@ -52,6 +54,7 @@ import type { Notices } from './runs/notices/notices.ts';
 import { hooksChannel, type RequestHooks } from './runs/notices/on-request.ts';
 import type { Runs } from './runs/runs.ts';
 import { converse, startRun } from './runs/stored-conversation.ts';
+import { undoPort } from './runs/undo/undo-port.ts';
 
 /**
  * Makes an instance. The type argument, if given, types `context` in everything that is defined on the instance.
@@ -89,7 +92,7 @@ export class Countersign<C extends Context = Context> {
       this.#stored = openStore(store, options, this.#ports);
       const driver = (context?: Context) =>
         prepareDriver(this.#settings, { model: ONE_CALL_MODEL, ...(context && { context }) }, undefined, 'leave-out');
-      this.#gates = new Gates(this.#stored.drives, driver, this.#ports, this.#agents);
+      this.#gates = new Gates(this.#stored.drives, driver, this.#ports, this.#agents, (name) => this.#tools.get(name));
     }
     for (const channel of channels) this.notices.add(channel);
   }
@@ -205,7 +208,7 @@ export class Countersign<C extends Context = Context> {
     const agent = this.#define(
       makeAgent(
         config,
-        (options, subAgent) => this.#generateFor(starting, options, subAgent),
+        (options, ...inside) => this.#generateFor(starting, options, ...inside),
         (tools, unknown) => findTools(tools, this.#tools, unknown),
         (defaults, input, options) => startRun(internalsOf(this.runs), starting, defaults, input, options),
       ),
@@ -215,6 +218,8 @@ export class Countersign<C extends Context = Context> {
     // Also without drills here: a process that knows the agent must be able to end the drills of others.
     const drills = drillPort(port);
     this.#ports.set(drills.name, drills);
+    const undos = undoPort(port, (name) => port.tools().get(name) ?? port.defined().get(name));
+    this.#ports.set(undos.name, undos);
     this.#agents.set(config.name, agent);
     rememberRuns(agent, { port, ...(this.#stored && { runs: this.#stored.runs }) });
     return agent;
@@ -251,6 +256,11 @@ export class Countersign<C extends Context = Context> {
   /** The grants of the store: list, read, revoke, simulate. Throws `no-store` without a store. */
   get grants(): Grants {
     return this.#needed(this.#stored, 'Grants live in').grants;
+  }
+
+  /** What is frozen: freeze calls, lift a freeze. Once `freeze` resolves, no call that it covers starts. Throws `no-store` without a store. */
+  get freezes(): Freezes {
+    return this.#needed(this.#stored, 'Freezes live in').freezes;
   }
 
   /** Absent people and their delegates. Throws `no-store` without a store. */
@@ -301,10 +311,10 @@ export class Countersign<C extends Context = Context> {
   #generateFor(
     agent: AgentPort,
     options: GenerateOptions,
-    subAgent: SubAgentRecord | undefined,
+    ...inside: readonly [SubAgentRecord?, Outer?]
   ): Promise<GenerateResponse> {
     const { runId } = options;
-    if (runId === undefined) return generate(this.#settings, options, subAgent);
+    if (runId === undefined) return generate(this.#settings, options, ...inside);
     return converse(internalsOf(this.runs), agent, { ...options, runId });
   }
 

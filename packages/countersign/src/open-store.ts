@@ -6,6 +6,7 @@ import { Absences } from './runs/absences.ts';
 import { Appends } from './runs/driving/appends.ts';
 import { Drives } from './runs/driving/driving.ts';
 import type { AgentPort } from './runs/driving/open-run.ts';
+import { Freezes } from './runs/freezes/freezes.ts';
 import { Grants } from './runs/grants/grants.ts';
 import { Notices } from './runs/notices/notices.ts';
 import { directoryOf } from './runs/people.ts';
@@ -19,6 +20,7 @@ export type Stored<C extends Context = Context> = {
   readonly runs: Runs<C>;
   readonly notices: Notices;
   readonly grants: Grants;
+  readonly freezes: Freezes;
   readonly people: Absences;
 };
 
@@ -28,7 +30,7 @@ export function openStore<C extends Context>(
   options: CountersignOptions<C>,
   agents: ReadonlyMap<string, AgentPort>,
 ): Stored<C> {
-  const { contextFor = () => undefined, drills, notify = {}, people = {} } = options;
+  const { contextFor = () => undefined, drills, notify = {}, people = {}, freezes = {} } = options;
   const { leaseMs = 7_500, graceMs = 10_000, clock = Date.now } = options;
   const { maxRunSize = 8_388_608, maxRunEvents = 50_000 } = options;
   const appends = new Appends();
@@ -43,5 +45,13 @@ export function openStore<C extends Context>(
   });
   const notices = new Notices(drives, notify);
   const runs = new Runs<C>(drives, drills, notices);
-  return { drives, appends, runs, notices, grants: new Grants(store), people: absences };
+  return {
+    drives,
+    appends,
+    runs,
+    notices,
+    grants: new Grants(store),
+    freezes: new Freezes(drives, freezes),
+    people: absences,
+  };
 }

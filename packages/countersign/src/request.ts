@@ -14,6 +14,7 @@ export {
 } from './core/authority/policy.ts';
 export type { Missing } from './core/authority/tally.ts';
 export { canonicalJson } from './core/json.ts';
+export { type FieldOrigin, isAlarming, type Origin, type Origins, originText } from './core/origin/origin.ts';
 export { type FileType, isFileType, isImage, type PreviewFile } from './core/request/file.ts';
 export {
   type Form,

@@ -24,6 +24,15 @@ export type { Worker, WorkerOptions } from './runs/driving/worker.ts';
 export type { EvidenceRequest } from './runs/evidence/evidence.ts';
 export type { EvidenceProblem } from './runs/evidence/replay.ts';
 export type { VerifiedEvidence } from './runs/evidence/verify-evidence.ts';
+export type {
+  FreezeActor,
+  FreezeRequest,
+  Freezes,
+  FreezesOptions,
+  FreezeView,
+  MadeFreeze,
+} from './runs/freezes/freezes.ts';
+export type { RunningCall } from './runs/freezes/thaw.ts';
 export type { GateReport } from './runs/gates/gate.ts';
 export type { GrantListOptions } from './runs/grants/grants.ts';
 export type { PlannedStep, PlanProgress } from './runs/grants/plans.ts';
@@ -67,6 +76,7 @@ export { rulesOf } from './runs/replay/rules-of.ts';
 export type { RulesContent, RulesVersion } from './runs/replay/versions.ts';
 export type { ListedRun } from './runs/requests/view.ts';
 export type { RequestListOptions, RunListOptions } from './runs/run-options.ts';
+export type { Undoing, UndoStep } from './runs/undo/undoing.ts';
 export { type Claim, claimAfter, mayTake, takeClaim } from './stores/rules/claim.ts';
 export { createNotes, type NewNote, type NoteRow, type NoteRows } from './stores/rules/notes.ts';
 export { readEventLimit } from './stores/rules/page.ts';

@@ -1,4 +1,5 @@
 // The texts and class names of the components. They ship without styles.
+import { type Origin, originText } from 'countersign/request';
 import { createContext, type ReactNode, useContext, useMemo } from 'react';
 
 /** Every text that the components show. */
@@ -10,10 +11,13 @@ export const ENGLISH = {
   question: 'Question',
   unknownOutcome: 'Outcome unknown',
   unavailable: 'Can no longer run',
+  recallable: 'Approved, waits to start',
   risk: (risk: string) => `${risk.charAt(0).toUpperCase()}${risk.slice(1)} risk`,
   reversibility: {
     'read-only': 'Changes nothing',
     reversible: 'Can be undone',
+    /** Its tool has no `undo`. */
+    claimed: 'Can be undone, its tool says',
     irreversible: 'Cannot be undone',
   },
   preview: 'What would happen',
@@ -39,9 +43,14 @@ export const ENGLISH = {
   approve: 'Approve',
   edit: 'Edit',
   reject: 'Reject',
+  recall: 'Recall',
   revise: 'Ask for changes',
   whichChanges: 'Which changes? The agent reads this.',
   changesAsked: 'Changes asked for',
+  originWarning: 'Look where this comes from before you decide',
+  origins: 'Where the values come from',
+  otherValues: 'Other values',
+  origin: (origin: Origin) => originText(origin),
   changesSince: 'What has changed since',
   round: (round: number) => `Round ${round}`,
   decline: 'Skip',
@@ -110,6 +119,8 @@ export const ENGLISH = {
   mayNotDecide: 'You can view this request but not decide it.',
   deadline: 'Expires',
   deadlinePassed: 'Expired',
+  starts: 'Starts',
+  startsUnlessRecalled: ', unless someone recalls it',
   onExpiry: { reject: ', then auto-rejects', cancel: ', then auto-cancels', approve: ', then auto-approves' },
   decided: {
     approve: 'Approved',
@@ -126,6 +137,9 @@ export const ENGLISH = {
   grantedBy: 'of',
   observed: (why: readonly string[]) => `Ran unasked; would have asked: ${why.join('; ')}`,
   running: 'Running…',
+  frozen: (reason: string, by: string | null) =>
+    `Frozen${by === null ? '' : ` by ${by}`}: ${reason} It waits until the freeze is lifted.`,
+  waitsToStart: 'It waits before it starts, and can be recalled.',
   done: (text: string | null) => (text === null ? 'Done' : `Done: ${text}`),
   failed: (text: string, mayHaveActed: boolean) => `Failed: ${text}${mayHaveActed ? ' It may have taken effect.' : ''}`,
   outcomeIsUnknown: 'It was started, and nobody knows yet whether it took effect.',
@@ -133,6 +147,7 @@ export const ENGLISH = {
     changed: 'Not run: what would happen has changed, so it was asked again.',
     edited: 'Not run: it was asked again, with the changes.',
     stopped: 'Not run: its run was stopped first.',
+    recalled: 'Not run: it was recalled.',
   },
   expired: {
     approve: 'Expired, approved automatically',

@@ -94,6 +94,7 @@ const KINDS: readonly Choice[] = [
   { value: 'interrupt', label: 'Asked by the tool' },
   { value: 'doubt', label: 'Unknown outcome' },
   { value: 'unavailable', label: 'Cannot run' },
+  { value: 'recall', label: 'Waits to start' },
 ];
 const OLDEST: Choice = { value: 'oldest', label: 'Oldest first' };
 const NEWEST: Choice = { value: 'newest', label: 'Newest first' };

@@ -2,13 +2,14 @@
 import { Menu } from '@base-ui/react/menu';
 import { VisibleText } from '@countersign/react';
 import { useQuery } from '@tanstack/react-query';
-import { Bell, BellRing, CalendarOff, Check, CircleQuestionMark, KeyRound, LogOut } from 'lucide-react';
+import { Bell, BellRing, CalendarOff, Check, CircleQuestionMark, KeyRound, LogOut, Snowflake } from 'lucide-react';
 import { mount } from '../api/mount.ts';
 import { meQuery } from '../api/queries.ts';
 import { setNotifiesHere, useNotifiesHere } from '../notify/choice.ts';
 import { hasWorker } from '../notify/worker.ts';
 import { Popup } from '../primitives/choice-menu.tsx';
-import { openHelp } from './overlays.ts';
+import { useMayFreeze } from './freezes.tsx';
+import { openFreeze, openHelp } from './overlays.ts';
 import { ThemeChoices } from './theme.tsx';
 
 type AccountMenuProps = {
@@ -18,6 +19,7 @@ type AccountMenuProps = {
 
 export function AccountMenu({ isSmall = false }: AccountMenuProps) {
   const { data: me } = useQuery(meQuery);
+  const mayFreeze = useMayFreeze();
   const name = me ? me.name || me.id : '';
   const model = me && (me.demo ? 'Stand-in model' : me.model);
   return (
@@ -59,6 +61,12 @@ export function AccountMenu({ isSmall = false }: AccountMenuProps) {
             Help
             <kbd className="key ml-auto max-md:hidden">?</kbd>
           </Menu.Item>
+          {mayFreeze && (
+            <Menu.Item className="menu-item md:hidden" onClick={openFreeze}>
+              <Snowflake aria-hidden="true" className="size-4 text-muted" />
+              Freeze…
+            </Menu.Item>
+          )}
           <Menu.LinkItem className="menu-item" href={new URL('notices', mount).href}>
             <Bell aria-hidden="true" className="size-4 text-muted" />
             Notices

@@ -17,6 +17,7 @@ import { useWorker } from '../notify/worker.ts';
 import { Hint } from '../primitives/hint.tsx';
 import { Toasts } from '../primitives/toasts.tsx';
 import { AccountMenu } from './account-menu.tsx';
+import { FreezeBanner, FreezeButton, FreezeDialog } from './freezes.tsx';
 import { Help } from './help.tsx';
 import { OfflineBanner } from './offline-banner.tsx';
 import { type Overlay, onOpen, openHelp, openPalette } from './overlays.ts';
@@ -70,12 +71,14 @@ function SignedIn({ me, children }: { readonly me: Me | undefined; readonly chil
         Skip to content
       </button>
       <OfflineBanner live={live} />
+      <FreezeBanner />
       <div className="flex min-h-0 flex-1">
         <header className="hidden shrink-0 flex-col gap-1 border-r border-line bg-canvas p-2 md:flex lg:w-56 lg:p-3">
           <Mark />
           <SearchButton />
           <Navigation location={location} waiting={waiting} />
           <div className="mt-auto flex flex-col gap-1.5">
+            <FreezeButton />
             <LiveMark connection={live.connection} />
             <AccountMenu />
           </div>
@@ -86,6 +89,7 @@ function SignedIn({ me, children }: { readonly me: Me | undefined; readonly chil
       </div>
       <PhoneBar location={location} waiting={waiting} />
       <Help me={me} isOpen={overlay === 'help'} onOpenChange={close} />
+      <FreezeDialog isOpen={overlay === 'freeze'} onClose={close} />
       <Palette isOpen={overlay === 'palette'} onClose={close} />
       <Toasts />
     </div>

@@ -91,7 +91,7 @@ function Details({ grant }: { readonly grant: GrantInDetail }) {
           </Fact>
         )}
       </dl>
-      <Calls calls={calls} />
+      <Calls calls={calls} tool={tool} />
     </div>
   );
 }
@@ -107,19 +107,19 @@ function Fact({ name, children }: { readonly name: string; readonly children: Re
 
 const USES = { reserved: 'Running, or outcome unknown', spent: 'Ran' } as const;
 
-function Calls({ calls }: Pick<GrantInDetail, 'calls'>) {
+function Calls({ calls, tool }: Pick<GrantInDetail, 'calls' | 'tool'>) {
   if (calls.length === 0) return <p className="text-muted">No call has used it yet.</p>;
   return (
     <section>
       <h2 className="font-medium">Calls</h2>
       <ul className="mt-2 divide-y divide-line border-y border-line">
-        {calls.map(({ key, runId, at, amount, status }) => (
+        {calls.toReversed().map(({ key, requestId, title, at, amount, status }) => (
           <li key={key} className="flex flex-wrap items-center gap-x-4 py-2 max-md:min-h-11">
             <Link
-              href={`/runs/${encodeURIComponent(runId)}`}
-              className="min-w-0 flex-1 truncate font-mono text-xs underline underline-offset-2"
+              href={`/history/${encodeURIComponent(requestId)}`}
+              className="min-w-0 flex-1 truncate underline underline-offset-2"
             >
-              <VisibleText text={runId} />
+              <VisibleText text={title ?? inWords(tool)} />
             </Link>
             {amount !== undefined && <span className="tabular-nums">{amount}</span>}
             <span className="text-xs text-muted">{USES[status]}</span>

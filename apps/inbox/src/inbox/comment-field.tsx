@@ -10,7 +10,11 @@ import type { ApiRequest, RequestWithMessages } from '../api/wire.ts';
 /** What the server takes at most. */
 const LONGEST = 2_000;
 
-export function CommentField({ requestId }: { readonly requestId: string }) {
+export function CommentField({
+  request: { id: requestId, commentsForModel },
+}: {
+  readonly request: Pick<ApiRequest, 'id' | 'commentsForModel'>;
+}) {
   const { data: me } = useQuery(meQuery);
   const [isOpen, setOpen] = useState(false);
   const [text, setText] = useState('');
@@ -65,7 +69,9 @@ export function CommentField({ requestId }: { readonly requestId: string }) {
     // Not a form: the form of a card decides.
     <div className="flex flex-col gap-1">
       <label htmlFor={id} className="text-xs text-muted">
-        Comment for the others (not sent to the model, decides nothing). Write @name to tell a person.
+        Comment for the others (
+        {commentsForModel ? 'the model reads it if the request is rejected' : 'not sent to the model'}, decides
+        nothing). Write @name to tell a person.
       </label>
       <textarea
         ref={field}

@@ -28,7 +28,7 @@ export function NotedCard({ allow, remarks, ...props }: NotedCardProps) {
   return (
     <ApprovalCard {...props} actions={withNote(actions, note.trim())}>
       {remarks}
-      {request.status === 'pending' && <CommentField requestId={request.id} />}
+      {request.status === 'pending' && <CommentField request={request} />}
       {takesNote && (
         <div className="flex flex-wrap items-start gap-x-5">
           <NoteField note={note} onChange={setNote} isSending={isSending} />

@@ -18,6 +18,7 @@ import { HoldButton, HoldNotice } from './hold.tsx';
 import { NotedCard } from './noted-card.tsx';
 import { PlanSteps } from './plan-steps.tsx';
 import { RemarkNotes } from './remark-notes.tsx';
+import { UndoButton } from './undo-button.tsx';
 import { useDecidedRow } from './use-decided-row.ts';
 import { useDecisions } from './use-decisions.ts';
 
@@ -116,6 +117,7 @@ function Detail({ request, onBack, onNext, onDecided, onAskedAgain }: DetailProp
             headingLevel={2}
           />
           <PlanSteps request={request} />
+          <UndoButton request={request} />
           <Disclosure title={request.status === 'pending' ? 'Conversation so far' : 'Conversation'} isOpen>
             <Conversation messages={request.messages} last={LAST_WORDS} />
           </Disclosure>

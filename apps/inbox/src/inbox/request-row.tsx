@@ -212,6 +212,7 @@ function KindIcon({ kind }: { readonly kind: ApiRequest['kind'] }) {
       return <CircleHelp {...common} />;
     case 'approval':
     case 'interrupt':
+    case 'recall':
       return <ShieldQuestionMark {...common} />;
     case 'doubt':
     case 'unavailable':

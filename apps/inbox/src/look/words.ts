@@ -37,6 +37,7 @@ export const OUTCOME_TONES: Readonly<Record<Outcome, string>> = {
   granted: 'text-approved',
   observed: 'text-muted',
   running: 'text-answered',
+  frozen: 'text-expired',
   failed: 'text-rejected',
   unknown: 'text-expired',
   'not-run': 'text-muted',

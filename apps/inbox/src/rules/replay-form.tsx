@@ -46,7 +46,7 @@ export function ReplayForm({ current }: { readonly current: Rules['current'] }) 
         </label>
         <textarea
           id={id}
-          className="field min-h-48 font-mono text-xs"
+          className="field min-h-48 py-2 font-mono text-xs"
           spellCheck={false}
           value={text}
           onChange={({ target }) => setText(target.value)}

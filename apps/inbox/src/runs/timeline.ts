@@ -197,6 +197,9 @@ function draw(row: Row, entry: TimelineEntry, event: RunEvent, nameOf: NameOf): 
         row.requests.push(entry.as);
       }
       break;
+    case 'call-frozen':
+      mark('said', `Frozen: ${entry.freeze.reason}`);
+      break;
     // These are part of a span that is shown.
     case 'call-committed':
     case 'call-held':

@@ -43,12 +43,17 @@ export const ERROR_CODES = {
     'The start of the call was not granted: it is not approved, or another program has it. `gate` says how the call is.',
   'call-started':
     'A program outside has started the call, so its run cannot be cancelled. Wait for its result, or answer the request about its outcome.',
+  'not-undoable': 'The call did nothing, so there is nothing to undo. Look at what came of it.',
+  'not-recallable':
+    'The call does not wait to start: it has no `recallFor`, is not approved yet, or ran before. Reject its request, or cancel its run.',
   'run-not-ended': 'The run has not ended, or a worker is driving it. Cancel it, or wait until it ends.',
   'wait-timeout':
     'The run neither paused nor ended within `timeoutMs`. `details.pending` and `details.driver` say what it waits for; decide, start a worker, or wait longer.',
   'run-too-large':
     'The run has reached its size limit and takes no new input. Start a new run, send less, or raise `maxRunSize`.',
   'stale-version': 'The run was changed at the same time. Reload it and try again.',
+  'freezes-changed':
+    'Someone froze or unfroze calls while a call was about to start. Nothing was written; read the freezes again.',
   'claim-lost': 'Another worker has taken over the run. Nothing more was written; leave the run to that worker.',
   'outdated-card': 'The card has changed since the decision was made. Reload the interrupt and decide again.',
   'tampered-run':
@@ -59,6 +64,8 @@ export const ERROR_CODES = {
   'grant-exists':
     'A grant with other limits was given with this decision. Revoke it, or give another on a new request.',
   'tampered-grant': 'The record of the grant was changed in the store. No call uses it; find out who changed it.',
+  'unknown-freeze': 'The store has no freeze with this id. Correct the id.',
+  'tampered-freeze': 'The record of a freeze was changed in the store. No call starts; find out who changed it.',
   'notice-failed':
     'A channel could not deliver a notice. `cause` is its error. It is tried again, or was given up: see `ai.notices.dead()`.',
   'people-failed':

@@ -122,4 +122,8 @@ test('canonical JSON is the same text for any order of keys, and keeps the order
   expect(text).toBe('{"a":{"x":"","y":null},"b":[{"d":1},2]}');
   expect(canonicalJson({ a: { x: '', y: null }, b: [{ d: 1 }, 2] })).toBe(text);
   expect(canonicalJson({ a: { x: '', y: null }, b: [2, { d: 1 }] })).not.toBe(text);
+  expect(canonicalJson({ b: new Date(0), a: { toJSON: () => ({ d: 1, c: 2 }) } })).toBe(
+    '{"a":{"c":2,"d":1},"b":"1970-01-01T00:00:00.000Z"}',
+  );
+  expect(canonicalJson(JSON.parse('{"b":1,"__proto__":{"a":1}}'))).toBe('{"__proto__":{"a":1},"b":1}');
 });

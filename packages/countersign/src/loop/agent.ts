@@ -11,6 +11,7 @@ import {
   someStrings,
   without,
 } from '../core/options.ts';
+import type { Outer } from '../core/origin/search.ts';
 import { Chat, type ChatOptions } from './chat.ts';
 import { type GenerateStream, streamed } from './generate.ts';
 import { GENERATE_OPTIONS, type GenerateOptions, refuseMessages, withDefaults } from './options.ts';
@@ -80,7 +81,7 @@ export type Starter = (
   options: StartOptions,
 ) => Promise<{ readonly id: string }>;
 
-type Generate = (options: GenerateOptions, subAgent?: SubAgentRecord) => Promise<GenerateResponse>;
+type Generate = (options: GenerateOptions, subAgent?: SubAgentRecord, outer?: Outer) => Promise<GenerateResponse>;
 type FindTools = (tools: GenerateOptions['tools'], unknown: UnknownNames) => ReadonlyMap<string, ToolDefinition>;
 
 export function makeAgent<I extends SchemaInput, O extends SchemaInput>(
@@ -97,9 +98,9 @@ export function makeAgent<I extends SchemaInput, O extends SchemaInput>(
     toPrompt: _prompt,
     ...defaults
   } = config;
-  const run: Generate = async (options, subAgent) => {
+  const run: Generate = async (options, ...inside) => {
     if (options?.runId !== undefined) refuseFixed(name, options);
-    return generate(withDefaults(defaults, options), subAgent);
+    return generate(withDefaults(defaults, options), ...inside);
   };
   const definition = agentTool(config as AgentConfig, run, (unknown = 'leave-out') => findTools(config.tools, unknown));
   return {
@@ -191,6 +192,8 @@ function agentTool(
       const response = await continueSubAgent(run, ctx, subAgent, () => (toPrompt ?? defaultPrompt)(value));
       if (response.finishReason === 'aborted') throw new HeldSignal(response.messages, subAgent.signal?.reason);
       if (response.interrupts.length > 0) ctx.interrupt(response);
+      // A call in it is frozen. It continues once the freeze ends.
+      if (response.finishReason === 'interrupted') throw new HeldSignal(response.messages, undefined);
       if (response.finishReason === 'max-turns')
         throw new Error(`The agent ${name} reached its turn limit without an answer.`);
       // A reply that was cut short or blocked is not an output.
@@ -207,7 +210,7 @@ async function continueSubAgent(
   subAgent: SubAgentContext,
   prompt: () => string,
 ): Promise<GenerateResponse> {
-  const { ref, record, signal, emit } = subAgent;
+  const { ref, record, outer, signal, emit } = subAgent;
   const resumed = continuationOf(ctx.resumed);
   const hasBegun = record?.past !== undefined || resumed !== undefined;
   try {
@@ -219,6 +222,7 @@ async function continueSubAgent(
         ...(emit && { onChunk: (chunk: Chunk) => emit(fromSubAgent(chunk, ref)) }),
       },
       record,
+      outer,
     );
   } catch (error) {
     if (error instanceof CountersignError && error.messages) throw new HeldSignal(error.messages, error);

@@ -4,6 +4,7 @@ import { CountersignError, messageOf, ProviderError, UsageError, withMessages } 
 import { defined } from '../core/json.ts';
 import { type Loaded, loadMessages, messagesOf } from '../core/messages/load-messages.ts';
 import type { Message, ToolRequestPart } from '../core/messages/message.ts';
+import type { Outer } from '../core/origin/search.ts';
 import type { State } from '../core/run/call.ts';
 import { findDecided, matchedOf } from '../core/run/decide.ts';
 import { event } from '../core/run/event.ts';
@@ -39,13 +40,15 @@ export async function generate<O extends SchemaInput = any, Interrupt extends To
   settings: Settings,
   given: string | GenerateOptions<O>,
   subAgent?: SubAgentRecord,
+  outer?: Outer,
 ): Promise<GenerateResponse<InferOutput<O>, Interrupt>> {
   const options = readOptions(given);
   const schema = options.output && asSchema(options.output.schema, 'output.schema');
   const prepared = prepareDriver(settings, options, schema, subAgent ? 'leave-out' : 'refuse');
   // Inside a stored run, the clock, the stop signal, the grants and the people of that run apply.
   const { clock, worker, grants, asker } = subAgent ?? {};
-  const driver = subAgent ? { ...prepared, ...defined({ clock, worker, grants, asker }) } : prepared;
+  const inside = outer ? { ...prepared, outer, usesOrigins: true } : prepared;
+  const driver = subAgent ? { ...inside, ...defined({ clock, worker, grants, asker }) } : inside;
   const { state, spoken, storedIn } = subAgent?.past
     ? recorded(subAgent.past, options)
     : loadMessages(withSystem(options));

@@ -20,6 +20,7 @@ import type { ModelConfig, ToolChoice } from '../models/model.ts';
 import { type ModelInput, type Providers, resolveModel } from '../models/resolve.ts';
 import { type RetryPolicy, withRetries } from '../models/retry.ts';
 import { guarded } from './call/guarded.ts';
+import { usesOrigins } from './call/origins.ts';
 import type { Driver } from './run.ts';
 import type { Chunk } from './stream/chunk.ts';
 import type { Context, ToolDefinition, UnknownNames } from './tool/definition.ts';
@@ -184,6 +185,7 @@ export function prepareDriver(
     newId: settings.newId,
     clock: settings.clock,
     policies: settings.policies,
+    usesOrigins: usesOrigins(tools, settings.policies),
     onToolError: options.onToolError ?? 'tell',
   };
 }

@@ -3,6 +3,7 @@
 import { messagesOf } from '../core/messages/load-messages.ts';
 import { isToolRequest, type Message, reasoningOf, type ToolRequestPart, textOf } from '../core/messages/message.ts';
 import { pendingParts } from '../core/messages/pending-parts.ts';
+import { frozenIn } from '../core/run/call.ts';
 import type { FinishReason } from '../core/run/event.ts';
 import { type State, waitingCalls } from '../core/run/state.ts';
 import type { Usage } from '../core/run/usage.ts';
@@ -71,6 +72,8 @@ function finishOf(state: State): { reason: FinishReason; message?: string | unde
       reason: 'interrupted',
       message: `${waiting === 1 ? 'One call waits' : `${waiting} calls wait`} for a person.`,
     };
+  const frozen = frozenIn(state);
+  if (frozen) return { reason: 'interrupted', message: `A call is frozen: ${frozen.reason}` };
   return { reason: state.reply?.finishReason ?? 'stop', message: state.reply?.finishMessage };
 }
 

@@ -1,14 +1,22 @@
 // Resuming: decisions are checked as a whole, then recorded as facts. Nothing runs here.
 
 import { mayDecide } from '../core/authority/may-decide.ts';
-import { ANYONE, isPlain, type Policies } from '../core/authority/policy.ts';
-import { tally } from '../core/authority/tally.ts';
+import { ANYONE, isPlain, type Policies, recallTime } from '../core/authority/policy.ts';
+import { isFor, tally } from '../core/authority/tally.ts';
 import { ConflictError, messageOf, UsageError } from '../core/errors.ts';
 import { copyOf, type Json, toJson } from '../core/json.ts';
 import { askedAnswer, type Request, type RequestKind } from '../core/request/request.ts';
-import { type Call, isInDoubt, pendingRequestId } from '../core/run/call.ts';
+import { type Call, isInDoubt, isRecallable, pendingRequestId } from '../core/run/call.ts';
 import { type Found, type Leaf, type Matched, mayRun } from '../core/run/decide.ts';
-import { answerFor, type Decision, EVENT_VERSION, event, isByDeadline, type Result } from '../core/run/event.ts';
+import {
+  answerFor,
+  type Decision,
+  EVENT_VERSION,
+  event,
+  isByDeadline,
+  type Result,
+  type Said,
+} from '../core/run/event.ts';
 import type { DecisionFault } from '../core/run/made.ts';
 import { hasSubAgent, isSubAgentInDoubt } from '../core/run/sub-agents.ts';
 import { boundEdit } from './call/bound-input.ts';
@@ -67,7 +75,9 @@ async function uncountedVotes(
 
 /** One vote of anyone settles most requests. */
 function mayBeUncounted({ call: { phase }, decision }: Leaf): boolean {
-  return phase.at === 'waiting' && (!isPlain(phase.request.authority.policies) || 'input' in decision);
+  if (phase.at !== 'waiting') return false;
+  const { policies } = phase.request.authority;
+  return !isPlain(policies) || recallTime(policies) > 0 || 'input' in decision;
 }
 
 async function whyUncounted(
@@ -80,6 +90,7 @@ async function whyUncounted(
   const vote = { by, decision: { type } };
   const ballot = { votes: [vote], requesters: [...requesters, ...(by === null ? [] : [by])] };
   const whyNot = (counted: Policies, input: Json): string | undefined => {
+    if (isFor(vote) && recallTime(counted) > 0) return `It waits so that it can be recalled. ${COUNTED_IN_RUNS}`;
     if (isPlain(counted)) return undefined;
     const verdict = mayDecide(counted, ballot, vote);
     if (!verdict.ok) return `${verdict.why} ${COUNTED_IN_RUNS}`;
@@ -95,7 +106,7 @@ async function whyUncounted(
   return edited.judged.then === 'ask' ? whyNot(edited.judged.governed.policies, input) : undefined;
 }
 
-const COUNTED_IN_RUNS = 'Votes are counted in stored runs: use an agent with a store';
+const COUNTED_IN_RUNS = 'Votes are counted, and times kept, in stored runs: use an agent with a store';
 
 /** Binds an edit, and a call that `returnToolRequests` handed out, to what the schema makes of its input now. */
 function boundLeaf(leaf: Leaf, tools: Tools): MaybePromise<Leaf> {
@@ -143,7 +154,7 @@ export function applyDecisions(run: Run, decisions: readonly Matched[], metadata
 export function cancelOpenCalls(run: Run, kept: ReadonlySet<string>, by: string | undefined): void {
   for (const call of run.state.turn?.calls ?? []) {
     const { phase } = call;
-    if (phase.at === 'settled' || kept.has(call.id)) continue;
+    if (phase.at === 'settled' || kept.has(call.id) || isRecallable(call)) continue;
     if (run.keepsDecision(call)) continue;
     const reason = 'The user sent a message instead.';
     const decision: Decision = { type: 'cancel', reason, ...(by !== undefined && { by }) };
@@ -160,11 +171,14 @@ function resultOf(call: Call, decision: Decision): Result | undefined {
     case 'respond':
       return { type: 'output', output: decision.output, metadata: { interruptResponse: decision.metadata ?? true } };
     case 'reject':
-      return { type: 'rejected', ...refusal(call, rejectedBy(decision), decision.reason) };
+      return {
+        type: 'rejected',
+        ...withComments(refusal(call, rejectedBy(call, decision), decision.reason), decision),
+      };
     case 'cancel':
       return { type: 'cancelled', ...refusal(call, 'was cancelled', decision.reason) };
     case 'revise':
-      return { type: 'rejected', ...sentBack(call, decision.comment) };
+      return { type: 'rejected', ...withComments(sentBack(call, decision.comment), decision) };
     case 'restart':
     case 'approve':
     case 'inside':
@@ -173,19 +187,29 @@ function resultOf(call: Call, decision: Decision): Result | undefined {
 }
 
 /** The comment is for the model. What may have taken effect must not be called again. */
-function sentBack(call: Call, comment: string): { text: string; mayHaveActed?: true } {
+function sentBack(call: Call, comment: string): Refusal {
   const refused = refusal(call, 'was sent back: a person asks for changes', undefined);
   const next = refused.mayHaveActed ? '' : ` Call ${call.name} again with changed arguments, or answer.`;
   return { ...refused, text: `${refused.text}${next} They say: ${comment}` };
 }
 
+type Refusal = { readonly text: string; readonly mayHaveActed?: true };
+
+function withComments(refusal: Refusal, { comments = [] }: { readonly comments?: readonly Said[] }): Refusal {
+  if (comments.length === 0) return refusal;
+  const said = comments.map(({ by, text }) => `${by}: ${text}`);
+  return { ...refusal, text: `${refusal.text}\nComments on the request:\n${said.join('\n')}` };
+}
+
 const askedBy = ({ phase }: Call): Request | undefined => (phase.at === 'waiting' ? phase.request : undefined);
 
-const rejectedBy = (decision: Decision): string =>
-  isByDeadline(decision) ? 'was rejected, because its deadline passed' : 'was rejected by a person';
+function rejectedBy(call: Call, decision: Decision): string {
+  if (isRecallable(call)) return 'was recalled by a person before it started';
+  return isByDeadline(decision) ? 'was rejected, because its deadline passed' : 'was rejected by a person';
+}
 
 /** Says explicitly that nothing ran: a model mistakes a vague refusal for success. */
-function refusal(call: Call, verb: string, reason: string | undefined): { text: string; mayHaveActed?: true } {
+function refusal(call: Call, verb: string, reason: string | undefined): Refusal {
   const kind = isSubAgentInDoubt(call) ? 'doubt' : kindOf(call);
   const because = reason ? ` Reason: ${reason}` : '';
   const text = `${call.name} ${verb}. ${CONSEQUENCE[kind]}${because}`;
@@ -204,7 +228,7 @@ function kindOf(call: Call): keyof typeof CONSEQUENCE {
 }
 
 /** Requests that may come before the body, or, after a deploy, before it continues. */
-const MAY_COME_LATE: ReadonlySet<RequestKind> = new Set(['approval', 'unavailable']);
+const MAY_COME_LATE: ReadonlySet<RequestKind> = new Set(['approval', 'unavailable', 'recall']);
 
 /** The body has done some of its steps, or was given an answer to continue with. */
 function hadBegun({ steps, resumed, decided, approvals }: Call): boolean {
@@ -221,6 +245,7 @@ const CONSEQUENCE: Readonly<Record<RequestKind | 'sub-agent', string>> = {
   interrupt: 'It stopped before it was done.',
   'sub-agent': 'It stopped before it was done.',
   unavailable: 'It did not run.',
+  recall: 'It did not run.',
   doubt: 'It had started, and it is unknown whether it took effect.',
 };
 
@@ -232,6 +257,7 @@ function checkLeaf(leaf: Leaf, tools: Tools, defined: Tools): MaybePromise<reado
   if (decision.type === 'reject' || decision.type === 'cancel') return FITS;
   if (decision.type === 'revise')
     return canBeSentBack(call) ? FITS : [{ where, problem: `${call.name} ${NOT_SENT_BACK}` }];
+  if (isRecallable(call) && !isByDeadline(decision)) return [{ where, problem: `${call.name} ${ONLY_RECALLED}` }];
   let available: Tools | undefined = tools;
   for (const outer of path) {
     available = available?.get(outer.name)?.innerTools?.();
@@ -265,6 +291,9 @@ function checkLeaf(leaf: Leaf, tools: Tools, defined: Tools): MaybePromise<reado
 const canBeSentBack = (call: Call): boolean => askedBy(call)?.kind === 'approval';
 
 const NOT_SENT_BACK = 'does not ask for an approval before it runs, so nobody can ask for changes; decide it otherwise';
+
+const ONLY_RECALLED =
+  'is approved and starts by itself when its time to recall has passed; until then it can only be rejected';
 
 const FITS: readonly DecisionFault[] = [];
 

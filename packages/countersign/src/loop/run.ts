@@ -2,6 +2,7 @@
 
 import { copyOf } from '../core/json.ts';
 import type { Message } from '../core/messages/message.ts';
+import type { Outer } from '../core/origin/search.ts';
 import type { Call } from '../core/run/call.ts';
 import { EVENT_VERSION, type HostStart, type RunEvent, usageIn } from '../core/run/event.ts';
 import type { Limits } from '../core/run/next.ts';
@@ -45,6 +46,10 @@ export type Driver = {
   /** Absent where the run is not stored. */
   readonly grants?: RunGrants;
   readonly caller?: Caller;
+  /** The conversation that this one is inside. */
+  readonly outer?: Outer | undefined;
+  /** Its requests say where their values came from. */
+  readonly usesOrigins?: boolean;
 };
 
 export type CallFailure = { readonly call: Call; readonly error: unknown };

@@ -3,6 +3,7 @@
 import type { PlanStep } from '../core/authority/plan.ts';
 import type { Policies } from '../core/authority/policy.ts';
 import type { Json } from '../core/json.ts';
+import type { Origins } from '../core/origin/origin.ts';
 import type { State } from '../core/run/call.ts';
 import type { RunEvent } from '../core/run/event.ts';
 
@@ -13,6 +14,8 @@ export type Sink = {
   write(events: readonly RunEvent[]): void;
   /** Resolves once everything written is durable; rejects if it cannot become so. */
   flushed(): Promise<void>;
+  /** The event that was recorded instead of this start, because a freeze covers the call. Ask once the start is flushed. */
+  frozen(start: RunEvent): (RunEvent & { readonly type: 'call-frozen' }) | undefined;
   /** False if another worker may have taken over the run. Ask right before acting. */
   isHeld(): boolean;
 };
@@ -72,6 +75,7 @@ export type GatedCall = {
   readonly input: Json;
   readonly policies: Policies;
   readonly requesters: readonly string[];
+  readonly origins?: Origins;
 };
 
 /** Where a sub-agent in a stored run records its events, and the worker and clock of that run. */

@@ -4,6 +4,7 @@ import { defined } from '../core/json.ts';
 import type { Message } from '../core/messages/message.ts';
 import { type Call, callOf, isOver, pendingRequestId, type State } from '../core/run/call.ts';
 import { event, type RunEvent } from '../core/run/event.ts';
+import { withoutStart } from '../core/run/state.ts';
 import { askedAgain, decidedRefs, waitingInSubAgent } from '../core/run/sub-agents.ts';
 import { type Driver, Run } from './run.ts';
 import type { Sink, SubAgentRecord } from './sink.ts';
@@ -13,6 +14,8 @@ import { LostSignal } from './tool/signal.ts';
 /** How long a start may take to become durable, and how often it is recorded again. */
 const START_MS = 1_000;
 const MAX_STARTS = 10;
+
+type Start = RunEvent & { readonly type: 'call-started' };
 
 export class StoredRun extends Run {
   readonly #sink: Sink;
@@ -32,8 +35,16 @@ export class StoredRun extends Run {
       ...(tool.commits && { commits: true as const }),
       ...(host && { host }),
     });
+    const before = callOf(this.state, call.id);
     this.record(start);
-    return this.#isStarted(start, tool, driver);
+    return this.#isStarted(start, before, tool, driver);
+  }
+
+  /** A freeze covers the call. The sink has that in the state of the run itself, but not in that of a sub-agent. */
+  #isFrozen(start: Start, before: Call | undefined): boolean {
+    const frozen = this.#sink.frozen(start);
+    if (frozen && before) this.state = withoutStart(this.state, before, frozen);
+    return callOf(this.state, start.callId)?.frozen !== undefined;
   }
 
   /** The body must not run after the run has ended or was taken over. */
@@ -48,13 +59,14 @@ export class StoredRun extends Run {
    * if the store was away for a while, the start is recorded again. If that fails, the call does not run and is in doubt.
    */
   async #isStarted(
-    start: RunEvent & { type: 'call-started' },
+    start: Start,
+    before: Call | undefined,
     { settlesWithin, idempotent }: ToolDefinition,
     { clock }: Driver,
   ): Promise<boolean> {
     for (let starts = 1; ; starts++) {
       const at = clock();
-      if (!(await this.#isDurable())) return false;
+      if (!(await this.#isDurable()) || this.#isFrozen(start, before)) return false;
       if (settlesWithin === undefined || idempotent || clock() - at <= START_MS) return true;
       if (starts === MAX_STARTS || isOver(this.state, start.callId) || this.state.ended || !this.#mayAct())
         return false;
@@ -103,6 +115,7 @@ export class StoredRun extends Run {
           this.record(wentOn(events));
         },
         flushed: () => this.checkHold(call),
+        frozen: (start) => this.#sink.frozen(start),
         isHeld: () => this.#mayAct(),
       },
       late,

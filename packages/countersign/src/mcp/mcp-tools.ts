@@ -4,8 +4,8 @@ import { UsageError } from '../core/errors.ts';
 import { defined } from '../core/json.ts';
 import { aFunction, anything, aTimerMs, checkOptions, type OptionTable, oneOf } from '../core/options.ts';
 import { describedSchema } from '../loop/tool/data-schema.ts';
-import type { Tool, ToolConfig } from '../loop/tool/definition.ts';
-import { tool } from '../loop/tool/tool.ts';
+import type { Tool, ToolConfig, Trust } from '../loop/tool/definition.ts';
+import { makeTool, tool } from '../loop/tool/tool.ts';
 import type { JsonSchema } from '../models/model.ts';
 import { callServer } from './call-server.ts';
 import { connectionOf, type McpClient } from './connection.ts';
@@ -40,6 +40,11 @@ export type McpToolsOptions = {
    * `idempotentHint` lets a call with an unknown outcome run again.
    */
   readonly annotations?: 'ignore' | 'stricter' | 'trust';
+  /**
+   * `untrusted`: anybody may have written what its tools return, and how they describe themselves. `trust` of a tool takes precedence for
+   * its results.
+   */
+  readonly trust?: Trust;
   /** How long the server may be silent, in milliseconds; 60,000 by default. Progress counts, and people take as long as they need. */
   readonly timeoutMs?: number;
   /** Called with the new tools when the server's list has changed. */
@@ -54,6 +59,7 @@ const OPTIONS: OptionTable<McpToolsOptions> = {
   needsApproval: anything,
   tools: { is: 'an object or a function', fits: (value) => typeof value === 'object' || typeof value === 'function' },
   annotations: oneOf('ignore', 'stricter', 'trust'),
+  trust: oneOf('trusted', 'untrusted'),
   timeoutMs: aTimerMs,
   onChange: aFunction,
 };
@@ -116,9 +122,11 @@ function toolOf(client: McpClient, described: ServerTool, options: McpToolsOptio
   const connection = connectionOf(client);
   // Names of servers may have dots and slashes, which models do not accept.
   const { name = `${prefix}${described.name}`.replaceAll(/[^\w-]/g, '_').slice(0, 128), ...rest } = own;
-  return tool(
+  const { trust } = options;
+  const { definition } = tool(
     {
       description: described.description ?? '',
+      ...defined({ trust }),
       ...schemasOf(described),
       ...claims(described, options),
       ...defined(rest),
@@ -126,6 +134,7 @@ function toolOf(client: McpClient, described: ServerTool, options: McpToolsOptio
     },
     (input, ctx) => callServer(connection, { tool: described, timeoutMs }, input, ctx),
   );
+  return makeTool(trust === 'untrusted' ? { ...definition, isForeign: true } : definition);
 }
 
 /** The server checks its inputs itself; ours is a first check, so that people are not asked about calls that cannot run. */

@@ -63,7 +63,14 @@ export class LiveRuns {
   /** Settled requests with what figures count of them, the newest settlement first. Their cards are not verified. */
   async settledRequests(query: Omit<RequestQuery, 'settled' | 'order'>): Promise<Page<SettledFacts>> {
     const { items, cursor } = await this.store.listRequests({ ...query, settled: true, order: 'newest' });
-    return { items: mapValid(items, settledFacts), cursor };
+    // A wait that has passed is no decision of a person.
+    return {
+      items: mapValid(
+        items.filter(({ kind }) => kind !== 'recall'),
+        settledFacts,
+      ),
+      cursor,
+    };
   }
 
   /** Records a new run and drives it in this process. Resolves once the start is durable. */

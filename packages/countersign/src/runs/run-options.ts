@@ -57,7 +57,7 @@ export type DecideOptions<C extends Context = Context> = {
   readonly drive?: boolean;
 };
 
-const someNames: OptionKind = {
+export const someNames: OptionKind = {
   is: 'a list of names',
   fits: (value) => Array.isArray(value) && value.every((name) => typeof name === 'string'),
 };
@@ -76,6 +76,11 @@ export const DECIDE_OPTIONS: OptionTable<DecideOptions> = {
   context: aContext,
   onChunk: aFunction,
   drive: aBoolean,
+};
+
+/** Options of `recall`: the person, and why. */
+export type RecallOptions = Pick<DecideOptions, 'by' | 'channel' | 'note' | 'roles' | 'onBehalfOf'> & {
+  readonly reason?: string;
 };
 
 /** Options of `cancel`: the person who cancels, and a reason. */
@@ -134,7 +139,7 @@ const INTERRUPT_LIST_OPTIONS: OptionTable<RequestListOptions> = {
   ),
   runId: aString,
   tool: aString,
-  kind: oneOf('approval', 'question', 'interrupt', 'doubt', 'unavailable'),
+  kind: oneOf('approval', 'question', 'interrupt', 'doubt', 'unavailable', 'recall'),
   risk: oneOf('low', 'medium', 'high'),
   label: aString,
   search: aString,

@@ -1,6 +1,7 @@
 // Durable runs: start, read, decide, follow, verify. A decision is recorded first; then a worker drives the run.
 
 import { INTERNALS } from '../core/internals.ts';
+import { defined } from '../core/json.ts';
 import { aContext, aString, checkOptions } from '../core/options.ts';
 import type { AskedBy, Context, Tool } from '../loop/tool/definition.ts';
 import { cancelled } from './cancelling.ts';
@@ -28,6 +29,7 @@ import { COMMENT_OPTIONS, type CommentOptions, comment } from './requests/commen
 import type { DecideResult } from './requests/deciding.ts';
 import type { DecisionInput } from './requests/decision.ts';
 import { type ReapplyOptions, reapplyPolicy } from './requests/reapplying.ts';
+import { recallOf } from './requests/recalling.ts';
 import {
   type ListedRun,
   listedRun,
@@ -43,12 +45,14 @@ import {
   checkId,
   type DecideOptions,
   type FollowOptions,
+  type RecallOptions,
   type RequestListOptions,
   type RunListOptions,
   requestQuery,
   runQuery,
   type WaitOptions,
 } from './run-options.ts';
+import { UNDO_OPTIONS, type Undoing, type UndoOptions, undo } from './undo/undoing.ts';
 
 /** The runs of a store; `ai.runs`. */
 export class Runs<C extends Context = Context> {
@@ -138,6 +142,26 @@ export class Runs<C extends Context = Context> {
     options: DecideOptions<C> = {},
   ): Promise<DecideResult> {
     return this.#live.decide(question, decision, options as DecideOptions);
+  }
+
+  /**
+   * Recalls an approved call that waits to start: it does not run, and the record says who recalled it. Takes the id of any
+   * request about the call. Throws `already-decided` if it has started or was recalled by another, `not-allowed` for a person who
+   * neither asked for it nor decided, and `not-recallable` if it does not wait.
+   */
+  async recall(requestId: string, { reason, ...options }: RecallOptions = {}): Promise<DecideResult> {
+    const wait = await recallOf(this.store, checkId('requestId', requestId));
+    return this.#live.decide(wait, { type: 'reject', ...defined({ reason }) }, options);
+  }
+
+  /**
+   * Undoes the call of a request, or the calls of a run that has ended, the newest first. Each undo is a call of its own that people
+   * approve, at most one per call, whoever asks and however often. It stops at the first call that is not undone, and says why; call it
+   * again to continue. Throws `not-allowed` for a person who neither asked for the call nor may decide about it.
+   */
+  async undo(id: string, options: UndoOptions = {}): Promise<Undoing> {
+    checkOptions('`undo`', options, UNDO_OPTIONS);
+    return undo(this.#drives, checkId(id.includes(':') ? 'requestId' : 'runId', id), options);
   }
 
   /**

@@ -96,7 +96,7 @@ const FOUND: Readonly<Record<string, string>> = {
   SSO: '/guides/identity.html#single-sign-on-sso-oidc-saml',
   OIDC: '/guides/identity.html#single-sign-on-sso-oidc-saml',
   CFO: '/guides/policy-recipes.html#cfo-above-10000',
-  undo: '/guides/doubt-and-abort.html#undo-and-compensate',
+  undo: '/guides/recall-and-undo.html#undo',
 };
 
 test('search and dark mode work, and nothing comes from another host', async () => {

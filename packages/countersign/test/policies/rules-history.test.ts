@@ -37,7 +37,8 @@ const model = scriptedModel(({ messages }) => {
 test('a group of calls that were always approved suggests a grant, and one with a rejected call does not', async () => {
   const ai = countersign({ model, store: memoryStore() });
   const inputSchema = z.object({ to: z.string(), amount: z.number() });
-  const pay = ai.defineTool({ name: 'pay', description: '', inputSchema, needsApproval: true }, () => 'paid');
+  const needsApproval = { policy: { deciders: { people: ['ben'] } } };
+  const pay = ai.defineTool({ name: 'pay', description: '', inputSchema, needsApproval }, () => 'paid');
   const clerk = ai.defineAgent({ name: 'clerk', tools: [pay] });
   const asked = async (to: string, amount: number, decision: 'approve' | 'reject') => {
     const { id } = await clerk.start(JSON.stringify({ to, amount }), { by: 'ann' });

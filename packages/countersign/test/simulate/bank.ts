@@ -6,6 +6,7 @@ import type { ToolContext } from '../../src/loop/tool/definition.ts';
 import type { Store } from '../../src/runs/port/store.ts';
 import type { Life, Node } from '../../src/testing/simulate/life.ts';
 import type { EffectOptions } from '../../src/testing/simulate/world.ts';
+import type { Claims } from './claims.ts';
 import { planningModel } from './plan.ts';
 
 export type Bank = {
@@ -22,8 +23,12 @@ export type Shared = {
   readonly leaseMs: number;
   readonly pollMs: number;
   readonly told: Told[];
+  readonly claims: Claims;
+  readonly maxTurns: number;
   /** Most of the work of a schedule with a channel is its notices, so only some have one. */
   readonly hasChannel: boolean;
+  /** Those that the plans of the schedule name. A process has no others: making tools takes longer than running them. */
+  readonly tools: ReadonlySet<string>;
 };
 
 export const FINANCE: readonly string[] = ['ann', 'ben', 'cara'];
@@ -35,13 +40,21 @@ export const SETTLES_MS = 20_000;
 const REFUSES_AFTER_MS = 8_000;
 
 const amount = z.object({ amount: z.number() });
+/** The schema of `pay` adds what the model left out, and each release another value. */
+const paid = (isOdd: boolean) => amount.extend({ currency: z.string().default(isOdd ? 'USD' : 'EUR') });
+/** A schema that hands on the value that it checks. */
+const AMOUNT = { type: 'object', properties: { amount: { type: 'number' } }, required: ['amount'] };
+/** What a body returns that caught its own request. It must not count. */
+export const SWALLOWED = 'swallowed';
+/** The context of every call. The store must not learn it. */
+export const SECRET = 'known to the process alone';
 type Amount = { readonly amount: number };
 type Body = (input: Amount, ctx: ToolContext) => Promise<unknown>;
 
 /** Starts a process of the bank. Odd releases lack some tools, and ask for others. */
 export function openBank(life: Life<Bank>, node: Omit<Node<Bank>, 'app'> & { store: Store }, shared: Shared): Bank {
   const { leaseMs, pollMs, told, hasChannel } = shared;
-  const { store } = node;
+  const store = shared.claims.of(node.machine, node.store);
   const ai = countersign({
     model: planningModel(life),
     ...{ store, leaseMs, graceMs: 2_000 },
@@ -55,12 +68,17 @@ export function openBank(life: Life<Bank>, node: Omit<Node<Bank>, 'app'> & { sto
     ...(hasChannel && { channels: [channelOf(life, told)] }),
     notify: { everyone: ['dan'] },
   });
-  const tools = toolsOf(life, node, ai);
+  const tools = toolsOf(life, node, ai, shared);
   const missing: readonly string[] = node.release % 2 === 1 ? ['ship', 'book'] : [];
   const known = tools.filter(({ name }) => !missing.includes(name));
   const assistant = ai.defineAgent({ name: 'assistant', description: 'Helps the helper.', tools: known });
   const helper = ai.defineAgent({ name: 'helper', description: 'Helps.', tools: [...known, assistant] });
-  const agent = ai.defineAgent({ name: 'clerk', system: 'You are a clerk.', maxTurns: 100, tools: [...known, helper] });
+  const agent = ai.defineAgent({
+    name: 'clerk',
+    system: 'You are a clerk.',
+    maxTurns: shared.maxTurns,
+    tools: [...known, helper],
+  });
   const hire = { name: 'hire', description: 'Hires.', inputSchema: { type: 'object' } };
   const gate = ai.gate(hire);
   ai.runs.work({ pollMs, concurrency: 4, onError: (error) => refuseBug(life, error) });
@@ -71,7 +89,9 @@ export function openBank(life: Life<Bank>, node: Omit<Node<Bank>, 'app'> & { sto
 export function refuseBug(life: Life<Bank>, error: unknown): void {
   const { name, message, stack } = error as Error;
   const isBug = ['InvariantError', 'TypeError', 'ReferenceError', 'RangeError', 'SyntaxError'].includes(name);
-  if (isBug || (error as { code?: string })?.code?.startsWith('tampered'))
+  const { code = '' } = error as { code?: string };
+  // A mistake of this program would hide what it is meant to try.
+  if (isBug || code.startsWith('tampered') || code === 'invalid-options')
     life.problems.push(`bug: ${message} ${stack?.split('\n').slice(1, 4).join(' ')}`);
 }
 
@@ -86,7 +106,12 @@ const channelOf = (life: Life<Bank>, told: Told[]): Channel => ({
   },
 });
 
-function toolsOf(life: Life<Bank>, { link, release }: Omit<Node<Bank>, 'app'>, ai: Countersign): readonly Tool[] {
+function toolsOf(
+  life: Life<Bank>,
+  { link, machine, release }: Omit<Node<Bank>, 'app'>,
+  ai: Countersign,
+  { tools: used, claims }: Shared,
+): readonly Tool[] {
   const { world, chance, timeline } = life;
   const isOdd = release % 2 === 1;
   const act = (name: string, { idempotencyKey: key }: ToolContext, input: Amount, options: EffectOptions = {}) =>
@@ -94,27 +119,31 @@ function toolsOf(life: Life<Bank>, { link, release }: Omit<Node<Bank>, 'app'>, a
   /** A body with the troubles of the outside. */
   const body =
     (work: Body): Body =>
-    (input, ctx) =>
-      world.during(link, ctx.idempotencyKey, async () => {
+    (input, ctx) => {
+      claims.begins(ctx.callId, machine);
+      return world.during(link, ctx.idempotencyKey, async () => {
         await pause(chance.delay(20));
-        const isNew = !world.effects.some(({ key }) => key === ctx.idempotencyKey);
-        if (isNew && chance.is(0.1)) throw new NotPerformed('The other side refused.');
-        if (chance.is(0.05)) await pause(chance.between(1_000, 30_000));
+        const isRefused = !world.effects.some(({ key }) => key === ctx.idempotencyKey) && chance.is(0.1);
+        if (chance.is(0.05)) await pause(chance.between(1_000, 30_000), ctx.signal);
+        if (isRefused) throw new NotPerformed('The other side refused.');
         const output = await work(input, ctx);
         if (chance.is(0.05)) throw new Error('The other side did not answer.');
-        if (chance.is(0.1)) await pause(chance.between(100, 10_000));
+        if (chance.is(0.1)) await pause(chance.between(100, 10_000), ctx.signal);
         return output;
       });
+    };
   const doing = (name: string, options: EffectOptions = {}) => body((input, ctx) => act(name, ctx, input, options));
   const checked = async (input: Amount, ctx: ToolContext) => {
     const until = timeline.now + REFUSES_AFTER_MS;
-    return body(() => act('check', ctx, input, { until }))(input, ctx);
+    return body(() => act('check', ctx, input, { until, slowMs: REFUSES_AFTER_MS }))(input, ctx);
   };
-  const tool = (name: string, config: object, work: Body = doing(name)): Tool =>
-    ai.defineTool({ name, description: `Does ${name}.`, inputSchema: amount, ...config } as never, work as never);
+  const tool = (name: string, config: object, work: Body = doing(name)): readonly Tool[] =>
+    used.has(name)
+      ? [ai.defineTool({ name, description: `Does ${name}.`, inputSchema: amount, ...config } as never, work as never)]
+      : [];
   const finance = { roles: ['finance'] };
   return [
-    tool('pay', { needsApproval: true }),
+    tool('pay', { needsApproval: true, inputSchema: paid(isOdd) }),
     tool('wire', {
       needsApproval: { policy: { quorum: [{ of: finance, count: 2 }], notRequester: true } },
       expiresIn: 25_000,
@@ -144,13 +173,22 @@ function toolsOf(life: Life<Bank>, { link, release }: Omit<Node<Bank>, 'app'>, a
       },
       checked,
     ),
-    ai.defineInterrupt({ name: 'ask', description: 'Asks.', inputSchema: amount, outputSchema: z.string() }),
+    ask(ai, used),
     tool(
       'book',
       {},
       body(async (input, ctx) => {
-        const seat = await ctx.step('reserve', () => act('reserve', ctx, input));
-        if (ctx.resumed === undefined) ctx.interrupt({ seat });
+        // A step that gives a falsy value has been done all the same.
+        await ctx.step('reserve', () => act('reserve', ctx, input).then(() => 0));
+        if (ctx.resumed === 'again') ctx.interrupt({ again: true });
+        if (ctx.resumed === undefined) {
+          try {
+            ctx.interrupt({ seat: input.amount });
+          } catch (error) {
+            if (input.amount % 2 === 0) throw error;
+            return SWALLOWED;
+          }
+        }
         return act('book', ctx, input);
       }),
     ),
@@ -160,8 +198,27 @@ function toolsOf(life: Life<Bank>, { link, release }: Omit<Node<Bank>, 'app'>, a
         policy: { deciders: finance, grants: { uses: 3, field: 'amount', total: 5_000, expiresWithin: '1h' } },
       },
     }),
-    tool('look', { idempotent: true, needsApproval: isOdd }, doing('look', { repeatable: true })),
-  ];
+    tool(
+      'look',
+      { idempotent: true, needsApproval: isOdd, inputSchema: AMOUNT },
+      body(async (input, ctx) => {
+        const output = await act('look', ctx, { ...input }, { repeatable: true });
+        // Its own copy.
+        (input as { amount: number }).amount = -1;
+        return output;
+      }),
+    ),
+  ].flat();
 }
 
-export const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+const ask = (ai: Countersign, used: ReadonlySet<string>): readonly Tool[] =>
+  used.has('ask')
+    ? [ai.defineInterrupt({ name: 'ask', description: 'Asks.', inputSchema: amount, outputSchema: z.string() })]
+    : [];
+
+/** Some bodies listen to their signal, most do not. */
+export const pause = (ms: number, signal?: AbortSignal): Promise<void> =>
+  new Promise((resolve, reject) => {
+    setTimeout(resolve, ms);
+    if (ms % 3 < 1) signal?.addEventListener('abort', () => reject(signal.reason as Error), { once: true });
+  });

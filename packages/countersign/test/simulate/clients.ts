@@ -2,36 +2,47 @@
 import type { GrantedStart } from '../../src/runs/gates/gate.ts';
 import type { Life } from '../../src/testing/simulate/life.ts';
 import { Machine } from '../../src/testing/simulate/timeline.ts';
-import { type Bank, PEOPLE, refuseBug } from './bank.ts';
-import { type Plan, planOf, toolsOf } from './plan.ts';
+import { type Bank, PEOPLE, refuseBug, SECRET } from './bank.ts';
+import { type Plan, planOf, type Size } from './plan.ts';
 
 /** A run that was started, and what was asked of it. */
 export type Started = {
   readonly id: string;
   readonly by: string;
   readonly plan: Plan;
+  /** The events that a client heard of, and `end` after the last. */
+  readonly heard: string[];
   isKnown: boolean;
   isDeleted: boolean;
 };
+
+/** How long a follower waits for the end. */
+const PATIENT_MS = 600_000;
 
 export class Clients {
   readonly started: Started[] = [];
   readonly #life: Life<Bank>;
   readonly #isLate: () => boolean;
   readonly #tools: readonly string[];
+  readonly #turns: number;
   #amounts = 0;
 
-  constructor(life: Life<Bank>, isLate: () => boolean) {
+  constructor(life: Life<Bank>, { tools, turns }: Size, isLate: () => boolean) {
     this.#life = life;
-    this.#tools = toolsOf(life.chance);
+    this.#tools = tools;
+    this.#turns = turns;
     this.#isLate = isLate;
   }
 
-  /** Whole numbers; an edit adds a half. Some are more than a grant allows. */
+  /** Whole numbers, each another one; an edit adds a half. Some are more than a grant allows. */
   readonly amount = (): number => {
     this.#amounts += 1;
-    return this.#amounts * 10 + (this.#life.chance.is(0.2) ? 2_000 : 0);
+    return this.#amounts + this.#life.chance.pick([0, 0, 300, 900, 2_000]);
   };
+
+  #plan(): Plan {
+    return planOf(this.#life.chance, this.#tools, this.amount, this.#turns);
+  }
 
   /** Starts a run, and does to it what people do. */
   async run(index: number): Promise<void> {
@@ -40,7 +51,8 @@ export class Clients {
     const one: Started = {
       id: `r${index}`,
       by: chance.pick(['ann', 'ann', 'dan', 'eve']),
-      plan: planOf(chance, this.#tools, this.amount),
+      plan: this.#plan(),
+      heard: [],
       isKnown: false,
       isDeleted: false,
     };
@@ -49,13 +61,14 @@ export class Clients {
     const prompt = JSON.stringify(one.plan);
     while (!one.isKnown) {
       const answer = await life.ask(`start ${one.id}`, ({ agent }) =>
-        agent.start(prompt, { runId: one.id, by: one.by }),
+        agent.start(prompt, { runId: one.id, by: one.by, context: { secret: SECRET } }),
       );
       if (answer.status === 'refused') refuseBug(life, answer.error);
       const wasThere = answer.status === 'refused' && (answer.error as { code?: string }).code === 'run-exists';
       one.isKnown = answer.status === 'done' || wasThere;
       await life.pause(chance.delay(300));
     }
+    if (chance.is(0.15)) life.actor(`follower of ${one.id}`, () => this.#follow(one));
     if (chance.is(0.25)) await this.#speak(one);
     if (chance.is(0.15)) await this.#cancel(one);
     await this.#look(one);
@@ -64,12 +77,32 @@ export class Clients {
   async #speak({ id, by }: Started): Promise<void> {
     const life = this.#life;
     await life.pause(life.chance.between(0, 30_000));
-    const prompt = life.chance.is(0.5) ? 'Hurry up.' : JSON.stringify(planOf(life.chance, this.#tools, this.amount));
+    const prompt = life.chance.is(0.5) ? 'Hurry up.' : JSON.stringify(this.#plan());
     const whilePending = life.chance.pick(['cancel', 'queue', 'refuse'] as const);
     const answer = await life.ask(`speak to ${id}`, ({ agent }) =>
       agent.generate({ runId: id, prompt, whilePending, by } as never),
     );
     if (answer.status === 'refused') refuseBug(life, answer.error);
+  }
+
+  /** A run that has reached its limit continues with the next message. */
+  async #continue({ id, by }: Started): Promise<void> {
+    await this.#life.ask(`continue ${id}`, ({ agent }) =>
+      agent.generate({ runId: id, prompt: 'Go on.', whilePending: 'queue', by } as never),
+    );
+  }
+
+  /** Follows the events of a run to its end, if the process lives as long. */
+  async #follow({ id, heard }: Started): Promise<void> {
+    const life = this.#life;
+    await life.ask(
+      `follow ${id}`,
+      async ({ ai }) => {
+        for await (const { seq, type } of ai.runs.events(id)) heard.push(`${seq} ${type}`);
+        heard.push('end');
+      },
+      PATIENT_MS,
+    );
   }
 
   async #cancel({ id, by }: Started): Promise<void> {
@@ -84,10 +117,14 @@ export class Clients {
     const isDeleted = life.chance.is(0.1);
     for (;;) {
       await life.pause(life.chance.delay(5_000));
+      // A look into the store first: a program that asks again and again would only be slow.
+      const { status: now } = (await life.store.read(one.id, { limit: 1 }))?.run ?? {};
+      if (now === 'running' || now === 'waiting') continue;
       const view = await life.ask(`get ${one.id}`, ({ ai }) => ai.runs.get(one.id));
       if (view.status !== 'done') continue;
       const { status } = view.value;
       if (status === 'failed') await life.ask(`drive ${one.id}`, ({ ai }) => ai.runs.drive(one.id));
+      if (view.value.finishReason === 'max-turns' && !this.#isLate()) await this.#continue(one);
       if (status !== 'done' && status !== 'cancelled') continue;
       if (!isDeleted || this.#isLate()) return;
       one.isDeleted = true;
@@ -135,7 +172,8 @@ export class Clients {
     };
     // What comes after that is refused by the other side.
     const actsUntil = timeline.now + until - server.wallClock() - 600;
-    await life.pause(chance.delay(500));
+    // Some use all of their time.
+    await life.pause(chance.is(0.3) ? chance.between(0, lease - 1_500) : chance.delay(500));
     const act = world.send(link, 'hire', `gate:${runId}`, 'hired', { input, until: actsUntil });
     const isDone = await Promise.race([
       act.then(

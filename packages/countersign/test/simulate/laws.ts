@@ -1,6 +1,10 @@
 // The laws that every schedule must keep, checked from the record and the world alone.
 import { isDeepStrictEqual } from 'node:util';
 import type { Vote } from '../../src/core/authority/policy.ts';
+import { messagesOf, newState } from '../../src/core/messages/load-messages.ts';
+import type { Part } from '../../src/core/messages/message.ts';
+import { fold } from '../../src/core/run/state.ts';
+import type { StoredEvent } from '../../src/runs/port/store.ts';
 import {
   everyRunEnds,
   type Law,
@@ -10,10 +14,11 @@ import {
   oneEffect,
   recordVerifies,
 } from '../../src/testing/simulate/laws.ts';
-import { keyOf, type RecordedCall } from '../../src/testing/simulate/records.ts';
+import type { Life } from '../../src/testing/simulate/life.ts';
+import { keyOf, type RecordedCall, type RecordedRun } from '../../src/testing/simulate/records.ts';
 import { BEGIN } from '../../src/testing/simulate/timeline.ts';
 import type { SimulatedEffect, World } from '../../src/testing/simulate/world.ts';
-import { FINANCE, type Told } from './bank.ts';
+import { type Bank, FINANCE, PEOPLE, SECRET, SWALLOWED, type Told } from './bank.ts';
 import type { Started } from './clients.ts';
 import type { Acts, Said } from './people.ts';
 
@@ -25,6 +30,7 @@ export type Remains = Left & {
   readonly grants: readonly KeptGrant[];
   /** Since when the channel is known in the store. */
   readonly toldSince: number;
+  readonly maxTurns: number;
 };
 
 export const LAWS: Readonly<Record<string, Law<Remains>>> = {
@@ -48,6 +54,20 @@ export const LAWS: Readonly<Record<string, Law<Remains>>> = {
       return isThere || !isKnown || isDeleted ? [] : [`${id} is lost`];
     }),
 
+  'a stream shows the whole run': ({ records, started }) =>
+    started.flatMap(({ id, heard }) => {
+      const events = records.find(({ run }) => run.id === id)?.events.map(({ type }, index) => `${index + 1} ${type}`);
+      const said = heard.filter((one) => one !== 'end');
+      if (!events || said.length === 0) return [];
+      const expected = events.slice(0, said.length);
+      return isDeepStrictEqual(said, expected)
+        ? []
+        : [`of ${id}, a client heard ${said.join()}, not ${expected.join()}`];
+    }),
+
+  'a run keeps its turn limit, its context to itself, and its editors': (remains) =>
+    remains.records.flatMap((record) => unkept(remains, record)),
+
   'every run ends': everyRunEnds,
 
   'nothing is left claimed or pending': nothingLeft,
@@ -55,8 +75,8 @@ export const LAWS: Readonly<Record<string, Law<Remains>>> = {
   'every notice is delivered': ({ records, told, toldSince }) =>
     records.flatMap(({ requests }) =>
       requests.flatMap(({ id, kind, settledAt }) => {
-        // What was over before the channel existed is not announced.
-        if (settledAt !== null && settledAt < toldSince) return [];
+        // What was over before the channel existed is not announced, nor what a grant let run.
+        if (settledAt !== null && (settledAt < toldSince || id.endsWith('/granted'))) return [];
         const types = new Set(told.filter(({ requestId }) => requestId === id).map(({ type }) => type));
         const opened = types.has(kind === 'doubt' ? 'doubt' : 'opened');
         const ended = settledAt === null || types.has('decided') || types.has('expired') || types.has('withdrawn');
@@ -67,11 +87,39 @@ export const LAWS: Readonly<Record<string, Law<Remains>>> = {
   'the record verifies': recordVerifies,
 };
 
+function unkept({ maxTurns }: Remains, { run, events, calls }: RecordedRun): readonly string[] {
+  const problems: string[] = [];
+  let turns = 0;
+  for (const event of events) {
+    if (event.type === 'user-spoke') turns = 0;
+    if (event.type === 'model-replied') turns += 1;
+    if (turns > maxTurns && !run.id.startsWith('gate.')) problems.push(`${run.id} took more than ${maxTurns} turns`);
+  }
+  const replied = events.findLast(({ type }) => type === 'model-replied');
+  const isCut = events.some((event) => event.type === 'run-ended' && event.reason === 'max-turns');
+  if (run.status === 'done' && !isCut && replied?.type === 'model-replied' && replied.calls.length > 0)
+    problems.push(`${run.id} is done before its model has said so`);
+  if (JSON.stringify(events).includes(SECRET)) problems.push(`the record of ${run.id} has the context of its caller`);
+  for (const { key, events } of calls.values())
+    for (const event of events)
+      if (event.type === 'call-settled' && event.result.type === 'output' && event.result.output === SWALLOWED)
+        problems.push(`${key} asked, and its result came all the same`);
+  const state = events.reduce(fold, newState());
+  for (const { content } of messagesOf(state, run.id))
+    for (const { metadata } of content as readonly Part[])
+      if (metadata?.replacedInput !== undefined && !PEOPLE.includes(String(metadata.editedBy)))
+        problems.push(`${run.id} does not say who edited ${JSON.stringify(metadata.replacedInput)}`);
+  return problems;
+}
+
 /** Nothing is to be done any more: no claim is held, and everybody was told. */
-export async function isQuiet(remains: Remains): Promise<boolean> {
-  const left = ['nothing is left claimed or pending', 'every notice is delivered'];
-  for (const law of left) if ((await LAWS[law]?.(remains))?.length) return false;
-  return true;
+export async function isQuiet(
+  { store }: Life<Bank>,
+  remains: () => Promise<Remains>,
+  isTold: boolean,
+): Promise<boolean> {
+  if ((await store.queue()).some(({ due, claimed }) => due + claimed > 0)) return false;
+  return !isTold || (await LAWS['every notice is delivered']?.(await remains()))?.length === 0;
 }
 
 /** Tools that need nobody's word, or whose word is another one. */
@@ -179,7 +227,10 @@ function overdrawn({ grants, records, world, acts }: Remains): readonly string[]
   for (const { run, calls } of records)
     for (const call of calls.values()) {
       const grantId = call.events.findLast(({ type }) => type === 'call-granted');
-      const start = call.events.findLast(({ type }) => type === 'call-started');
+      // Later starts are those that a person let happen, after a doubt.
+      const start = call.events
+        .slice(call.events.lastIndexOf(grantId as StoredEvent))
+        .find(({ type }) => type === 'call-started');
       const effect = world.effects.find(({ key }) => key === call.key);
       if (grantId?.type !== 'call-granted' || !start || !effect) continue;
       const grant = grants.find(({ id }) => id === grantId.grantId);
@@ -189,11 +240,12 @@ function overdrawn({ grants, records, world, acts }: Remains): readonly string[]
       else used.set(grant.id, [...(used.get(grant.id) ?? []), (effect.input as { amount: number }).amount]);
       if (giving && giving.run.startedBy !== run.startedBy)
         problems.push(`${call.key} of ${run.startedBy} ran under a grant for ${giving.run.startedBy}`);
-      if (grant && start.at >= grant.expiresAt + CLOCK_MS)
-        problems.push(`${call.key} started after ${grant.id} had expired`);
+      // Whoever takes the run over may start the call later.
+      if (grant && grantId.at >= grant.expiresAt + CLOCK_MS)
+        problems.push(`${call.key} was let run by ${grant.id} after that had expired`);
       const revoked = acts.revoked.find((one) => one.grantId === grant?.id);
-      if (revoked && start.at > BEGIN + revoked.at + REVOKED_MS && startsOf(call) === 1)
-        problems.push(`${call.key} started long after ${grant?.id} was revoked`);
+      if (revoked && grantId.at > BEGIN + revoked.at + REVOKED_MS && startsOf(call) === 1)
+        problems.push(`${call.key} was let run long after ${grant?.id} was revoked`);
     }
   for (const [id, amounts] of used) {
     const { uses, total } = grants.find((grant) => grant.id === id) as KeptGrant;

@@ -2,7 +2,7 @@
 import type { DecideResult, DecisionInput, RunRequest } from '../../src/index.ts';
 import type { Life } from '../../src/testing/simulate/life.ts';
 import { keyOf } from '../../src/testing/simulate/records.ts';
-import { type Bank, FINANCE, PEOPLE, refuseBug } from './bank.ts';
+import { type Bank, FINANCE, PEOPLE, refuseBug, SECRET } from './bank.ts';
 
 /** What a person has sent, and what came back. */
 export type Said = {
@@ -31,39 +31,48 @@ export class Acts {
   readonly revoked: Revoked[] = [];
 }
 
-/** Once `isLate`, nobody hesitates or leaves anything to others. */
-export async function person(life: Life<Bank>, acts: Acts, name: string, isLate: () => boolean): Promise<void> {
+/** Who a person is. Once `isLate`, nobody hesitates. One who is not there comes back then, and decides only what others cannot. */
+export type Person = { readonly name: string; readonly isThere: boolean; readonly isLate: () => boolean };
+
+export async function person(life: Life<Bank>, acts: Acts, { name, isThere, isLate }: Person): Promise<void> {
   const { chance } = life;
-  const diligence = chance.pick([0.1, 0.5, 0.9]);
+  const diligence = chance.pick([0.2, 0.6, 0.9]);
+  /** What this person need not decide again once all is calm. */
+  const done = new Set<string>();
   for (;;) {
-    await life.pause(isLate() ? chance.between(500, 3_000) : chance.delay(2_500));
+    await life.pause(isLate() ? chance.between(500, 2_500) : chance.delay(1_500));
     if (!isLate() && chance.is(0.03)) await somethingElse(life, acts, name);
-    // Who has nothing to decide is not looked after: that would only be slow.
-    if ((await life.store.countRuns()).waiting === 0) continue;
+    if (!isLate() && (!isThere || !chance.is(diligence))) continue;
+    // A look into the store first: whoever has nothing to decide would only be slow.
+    const { items } = await life.store.listRequests({ limit: 20 });
+    if (items.every(({ id }) => isLate() && done.has(id))) continue;
     const listed = await life.ask(`${name} lists`, ({ ai }) => ai.runs.requests({ limit: 20 }));
-    if (listed.status !== 'done' || listed.value.items.length === 0) continue;
-    const card = chance.pick(listed.value.items);
-    if (!isLate() && !chance.is(diligence)) continue;
-    const decision = decisionOn(life, card, isLate());
-    if (decision !== undefined) await decide(life, acts, name, card, decision);
+    if (listed.status !== 'done') continue;
+    const open = listed.value.items.filter(({ id }) => !isLate() || !done.has(id));
+    if (open.length === 0) continue;
+    const card = chance.pick(open);
+    const decision = decisionOn(life, card, isLate(), isThere);
+    if (decision !== undefined && (await decide(life, acts, name, card, decision))) done.add(card.id);
   }
 }
 
 /** What a person says about a request. Undefined: not now. */
-function decisionOn(life: Life<Bank>, card: RunRequest, isLate: boolean): DecisionInput | undefined {
+function decisionOn(life: Life<Bank>, card: RunRequest, isLate: boolean, isThere: boolean): DecisionInput | undefined {
   const { chance, world } = life;
   const key = keyOf(card);
   if (card.kind === 'doubt') return truthAbout(life, card, key);
+  // The boss comes back in the end, and leaves what has escalated to others.
+  if (isLate && !isThere && card.kind === 'approval') return undefined;
   if (card.tool === 'ask') return { type: 'respond', output: chance.pick(['blue', 'red']) };
   const input = card.input as { amount: number };
   // Nobody decides some of those that have a deadline.
-  if (card.tool === 'late' && card.kind === 'approval' && Math.floor(input.amount / 10) % 2 === 0) return undefined;
+  if (card.tool === 'late' && card.kind === 'approval' && Math.floor(input.amount) % 2 === 0) return undefined;
   if (card.kind === 'interrupt' || card.tool === 'book')
-    return chance.is(0.8) ? { type: 'restart', resumed: 'yes' } : 'reject';
+    return chance.is(0.8) ? { type: 'restart', resumed: chance.pick(['yes', 'yes', 'again']) } : 'reject';
   if (world.isUnderWay(key) && chance.is(0.5)) return undefined;
   if (chance.is(0.15)) return { type: 'reject', reason: 'no' };
   if (chance.is(0.05)) return 'cancel';
-  if (!isLate && chance.is(0.12)) return { type: 'approve', edit: { amount: input.amount + 0.5 } };
+  if (!isLate && chance.is(0.12)) return { type: 'approve', edit: { ...input, amount: input.amount + 0.5 } };
   return 'approve';
 }
 
@@ -79,13 +88,14 @@ function truthAbout({ chance, world }: Life<Bank>, card: RunRequest, key: string
   return chance.is(0.7) ? 'approve' : 'reject';
 }
 
+/** Returns whether the decision was taken. */
 async function decide(
   life: Life<Bank>,
   acts: Acts,
   name: string,
   card: RunRequest,
   decision: DecisionInput,
-): Promise<void> {
+): Promise<boolean> {
   const { chance } = life;
   const said = typeof decision === 'string' ? { type: decision } : decision;
   const grant = grantWith(life, card, said.type);
@@ -105,6 +115,7 @@ async function decide(
     by: name,
     digest: isMisdirected ? 'that-of-another' : card.digest,
     channel: 'inbox',
+    context: { secret: SECRET },
     ...(grant && { grant }),
     drive: chance.is(0.8),
   };
@@ -117,9 +128,10 @@ async function decide(
     );
     if (answer.status === 'done') one.answer = answer.value;
     if (answer.status === 'refused') refuseBug(life, answer.error);
-    if (answer.status !== 'silence') return;
+    if (answer.status !== 'silence') return answer.status === 'done';
     await life.pause(chance.delay(500));
   }
+  return false;
 }
 
 function grantWith({ chance, server }: Life<Bank>, card: RunRequest, type: string) {
@@ -127,33 +139,49 @@ function grantWith({ chance, server }: Life<Bank>, card: RunRequest, type: strin
   return {
     uses: 1 + chance.below(3),
     budget: { field: 'amount', total: chance.pick([500, 1_500, 3_000]) },
-    where: [{ field: 'amount', op: '<=', value: 1_000 }],
+    where: [{ field: 'amount', atMost: 1_000 }],
     expiresAt: server.wallClock() + chance.pick([5_000, 30_000, 600_000]),
   } as const;
 }
 
-/** Names a delegate, revokes a grant, assigns, comments. */
+type Acting = { readonly life: Life<Bank>; readonly acts: Acts; readonly name: string; readonly other: string };
+
+/** What people do beside deciding: the first that is likely enough. One line for each kind of act; `other` is another person. */
+const OTHER_ACTS: readonly {
+  readonly likely: number;
+  readonly may?: (name: string) => boolean;
+  readonly act: (acting: Acting) => Promise<unknown>;
+}[] = [
+  { likely: 0.4, may: (name) => FINANCE.includes(name), act: nameDelegate },
+  { likely: 0.5, act: revokeGrant },
+  { likely: 1, act: assignOrComment },
+];
+
 async function somethingElse(life: Life<Bank>, acts: Acts, name: string): Promise<void> {
-  const { chance, timeline } = life;
-  const other = chance.pick(PEOPLE.filter((known) => known !== name));
-  if (FINANCE.includes(name) && chance.is(0.4)) {
-    acts.absent.push({ person: name, delegate: other, at: timeline.now });
-    const until = life.server.wallClock() + 30_000;
-    await life.ask(`${name} is away`, ({ ai }) => ai.people.absent(name, { delegate: other, until, by: name }));
-    return;
-  }
-  if (chance.is(0.5)) {
-    const grants = await life.ask(`${name} lists grants`, ({ ai }) => ai.grants.list({ status: 'active' }));
-    const [grant] = grants.status === 'done' ? grants.value.items : [];
-    if (!grant) return;
-    const done = await life.ask(`${name} revokes ${grant.id}`, ({ ai }) => ai.grants.revoke(grant.id, { by: name }));
-    if (done.status === 'done') acts.revoked.push({ grantId: grant.id, at: timeline.now });
-    return;
-  }
+  const other = life.chance.pick(PEOPLE.filter((known) => known !== name));
+  const chosen = OTHER_ACTS.find(({ likely, may }) => (may?.(name) ?? true) && (likely === 1 || life.chance.is(likely)));
+  await chosen?.act({ life, acts, name, other });
+}
+
+async function nameDelegate({ life, acts, name, other }: Acting): Promise<void> {
+  acts.absent.push({ person: name, delegate: other, at: life.timeline.now });
+  const until = life.server.wallClock() + 30_000;
+  await life.ask(`${name} is away`, ({ ai }) => ai.people.absent(name, { delegate: other, until, by: name }));
+}
+
+async function revokeGrant({ life, acts, name }: Acting): Promise<void> {
+  const grants = await life.ask(`${name} lists grants`, ({ ai }) => ai.grants.list({ status: 'active' }));
+  const [grant] = grants.status === 'done' ? grants.value.items : [];
+  if (!grant) return;
+  const done = await life.ask(`${name} revokes ${grant.id}`, ({ ai }) => ai.grants.revoke(grant.id, { by: name }));
+  if (done.status === 'done') acts.revoked.push({ grantId: grant.id, at: life.timeline.now });
+}
+
+async function assignOrComment({ life, name, other }: Acting): Promise<void> {
   const listed = await life.ask(`${name} looks`, ({ ai }) => ai.runs.requests({ limit: 5 }));
   const [card] = listed.status === 'done' ? listed.value.items : [];
   if (!card) return;
-  if (chance.is(0.5))
+  if (life.chance.is(0.5))
     await life.ask(`${name} assigns`, ({ ai }) => ai.runs.assign(card.id, { to: other, by: name } as never));
   else await life.ask(`${name} comments`, ({ ai }) => ai.runs.comment(card.id, { text: 'Why?', by: name } as never));
 }

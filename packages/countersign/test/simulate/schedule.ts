@@ -4,12 +4,15 @@ import { forgetDrawnIds } from '../../src/random-id.ts';
 import type { Store } from '../../src/runs/port/store.ts';
 import { Chance } from '../../src/testing/simulate/chance.ts';
 import { Life } from '../../src/testing/simulate/life.ts';
-import { readRecords } from '../../src/testing/simulate/records.ts';
-import { type Bank, openBank, PEOPLE, type Told } from './bank.ts';
+import { type RecordedCall, readRecords } from '../../src/testing/simulate/records.ts';
+import { type Bank, FINANCE, openBank, PEOPLE, type Told } from './bank.ts';
+import { Claims } from './claims.ts';
 import { Clients } from './clients.ts';
 import { isQuiet, type KeptGrant, LAWS, type Remains } from './laws.ts';
 import { Acts, person } from './people.ts';
+import { sizeOf } from './plan.ts';
 import { storesOf } from './stores.ts';
+import type { TornStore } from './torn.ts';
 
 export type ScheduleResult = {
   readonly seed: number;
@@ -29,6 +32,11 @@ export type Figures = {
   doubts: number;
   effects: number;
   deaths: number;
+  stops: number;
+  /** How often the power of the store failed in the middle of a commit. */
+  torn: number;
+  /** How many calls ran under a grant. */
+  granted: number;
 };
 
 /** How long faults happen, and how long a schedule may then take to end. */
@@ -40,7 +48,15 @@ export async function runSchedule(seed: number, makeStore = storesOf('memory')):
   const size = new Chance(seed ^ 0x5bd1e995);
   const leaseMs = size.pick([1_000, 3_000, 7_500]);
   const told: Told[] = [];
-  const shared = { leaseMs, pollMs: size.pick([1_000, 2_000, 4_000]), told, hasChannel: size.is(0.25) };
+  const claims = new Claims();
+  const much = sizeOf(size);
+  const shared = {
+    ...{ leaseMs, told, claims },
+    maxTurns: size.pick([100, 100, 1]),
+    pollMs: size.pick([1_000, 2_000, 4_000]),
+    hasChannel: size.is(0.25),
+    tools: new Set(much.tools),
+  };
   const acts = new Acts();
   let isLate = false;
   const processes = 1 + size.below(3);
@@ -48,31 +64,34 @@ export async function runSchedule(seed: number, makeStore = storesOf('memory')):
     seed,
     leaseMs,
     processes,
-    makeStore,
+    makeStore: (now, hold) => claims.watched(makeStore(now, hold), now),
+    stop: ({ ai }) => ai.runs.stop(),
     open: (life, node) => openBank(life, node, shared),
   });
-  const clients = new Clients(life, () => isLate);
-  for (let run = 1 + size.below(4); run > 0; run -= 1) life.actor(`client ${run}`, () => clients.run(run));
-  for (let call = size.below(3); call > 0; call -= 1) life.actor(`program ${call}`, () => clients.outside(call));
-  for (const name of PEOPLE)
-    if (size.is(0.7) || isNeeded(name)) life.actor(name, () => person(life, acts, name, () => isLate));
+  const clients = new Clients(life, much, () => isLate);
+  for (let run = much.runs; run > 0; run -= 1) life.actor(`client ${run}`, () => clients.run(run));
+  for (let call = much.programs; call > 0; call -= 1) life.actor(`program ${call}`, () => clients.outside(call));
+  for (const name of PEOPLE) {
+    const isThere = isNeeded(name, shared.tools) || size.is(name === 'dan' ? 0.7 : much.people);
+    if (isThere || name === 'dan') life.actor(name, () => person(life, acts, { name, isThere, isLate: () => isLate }));
+  }
   let isOver = false;
   const { timeline, store } = life;
   await timeline.run(FAULTS_MS, () => life.problems.length > 0);
   isLate = true;
   life.calm();
   const remains = async () => ({
-    ...{ store, world: life.world, acts, started: clients.started, told },
+    ...{ store, world: life.world, acts, started: clients.started, told, maxTurns: shared.maxTurns },
     records: await readRecords(store),
     toldSince: await channelSince(store),
     grants: await keptGrants(store),
   });
-  watchForTheEnd(life, clients, remains, () => {
+  watchForTheEnd(life, clients, remains, shared.hasChannel, () => {
     isOver = true;
   });
   await timeline.run(timeline.now + PATIENCE_MS, () => isOver || life.problems.length > 0);
   const left = await remains();
-  const problems = [...life.problems];
+  const problems = [...life.problems, ...claims.problems.map((problem) => `one worker drives a run: ${problem}`)];
   for (const [law, check] of Object.entries(LAWS)) {
     if (problems.length > 0) break;
     for (const problem of await check(left)) problems.push(`${law}: ${problem}`);
@@ -85,15 +104,20 @@ export async function runSchedule(seed: number, makeStore = storesOf('memory')):
     figures: {
       schedules: 1,
       events: timeline.happened,
-      virtualMs: timeline.now,
+      virtualMs: Math.round(timeline.now),
       runs: left.records.length,
       decisions: acts.said.length,
       doubts: requests.filter(({ kind }) => kind === 'doubt').length,
       effects: life.world.effects.length,
       deaths: life.deaths,
+      stops: life.stops,
+      torn: (store as Partial<TornStore>).torn?.() ?? 0,
+      granted: left.records.flatMap(({ calls }) => [...calls.values()].filter(isGranted)).length,
     },
   };
 }
+
+const isGranted = ({ events }: RecordedCall): boolean => events.some(({ type }) => type === 'call-granted');
 
 async function channelSince({ notes }: Store): Promise<number> {
   const [channel] = (await notes.list('channels', { limit: 1 })).items;
@@ -110,11 +134,18 @@ async function keptGrants({ notes }: Store): Promise<readonly KeptGrant[]> {
   });
 }
 
-/** Two of finance and the boss are always there, or nothing would ever end. */
-const isNeeded = (name: string): boolean => ['ann', 'ben', 'cara', 'dan'].includes(name);
+/** One of finance, and for a quorum two more are always there, or nothing would ever end. Without the boss, requests escalate. */
+const isNeeded = (name: string, tools: ReadonlySet<string>): boolean =>
+  name === 'ann' || (tools.has('wire') && FINANCE.includes(name));
 
 /** Looks into the store now and then. After the last run has ended, it waits for the notices, and for what should not come. */
-function watchForTheEnd(life: Life<Bank>, clients: Clients, remains: () => Promise<Remains>, end: () => void): void {
+function watchForTheEnd(
+  life: Life<Bank>,
+  clients: Clients,
+  remains: () => Promise<Remains>,
+  hasChannel: boolean,
+  end: () => void,
+): void {
   const { timeline, store } = life;
   let calmSince: number | undefined;
   const look = async () => {
@@ -123,7 +154,7 @@ function watchForTheEnd(life: Life<Bank>, clients: Clients, remains: () => Promi
     if (isBusy) calmSince = undefined;
     else calmSince ??= timeline.now;
     const calmMs = calmSince === undefined ? 0 : timeline.now - calmSince;
-    if (calmMs > 120_000 || (calmMs > 8_000 && (await isQuiet(await remains())))) return end();
+    if (calmMs > 120_000 || (calmMs > 8_000 && (await isQuiet(life, remains, hasChannel)))) return end();
     timeline.after(3_000, life.server, '', () => void look());
   };
   timeline.after(3_000, life.server, '', () => void look());

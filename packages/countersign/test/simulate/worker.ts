@@ -35,7 +35,7 @@ export async function runBlock({
     const unhandled: string[] = [];
     const notice = (error: unknown) => unhandled.push(`unhandled rejection: ${(error as Error)?.stack ?? error}`);
     process.on('unhandledRejection', notice);
-    const result = await runSchedule(seed, storesOf(place));
+    const result = await runSchedule(seed, storesOf(place, seed));
     process.off('unhandledRejection', notice);
     for (const [name, value] of Object.entries(result.figures)) figures[name] = (figures[name] ?? 0) + value;
     hashes = (Math.imul(hashes, 31) + Number.parseInt(result.hash, 16)) >>> 0;

@@ -13,7 +13,8 @@ export type SimulationWorker = { run(block: Block): Promise<BlockResult>; stop()
 /** A process that runs one block at a time. `planted`: the fault in its sources. */
 export function startWorker(planted?: string): SimulationWorker {
   const child = fork(here('worker.ts'), {
-    execArgv: planted === undefined ? [] : ['--import', here('planted/plant.ts')],
+    // A larger nursery: what a schedule makes is dropped at once, and would else be copied first.
+    execArgv: ['--max-semi-space-size=64', ...(planted === undefined ? [] : ['--import', here('planted/plant.ts')])],
     env: {
       NODE_COMPILE_CACHE: compiled,
       ...process.env,

@@ -14,6 +14,7 @@ import { DecisionDetails, EarlierTitle, OutcomeLine } from './decision-summary.t
 import { CardDoubt } from './doubt.tsx';
 import { DraftKept, useDraft } from './draft-kept.tsx';
 import { EditForm } from './edit-form.tsx';
+import { OriginDetails, OriginWarning } from './origins.tsx';
 import { outcomeOf } from './outcome.tsx';
 import { CardPreview } from './preview.tsx';
 import { PreviousRound, Round } from './previous-round.tsx';
@@ -114,6 +115,8 @@ function kindOf({ kind }: AnyCard, words: Words): string {
       return words.unknownOutcome;
     case 'unavailable':
       return words.unavailable;
+    case 'recall':
+      return words.recallable;
   }
 }
 
@@ -136,7 +139,9 @@ function Request({ request, renderInput, children }: ApprovalCardProps) {
           <Reviews request={request} />
           <CardDoubt request={request} />
           <PreviousRound request={request} />
+          <OriginWarning request={request} />
           <CardInput request={request} renderInput={renderInput} />
+          <OriginDetails request={request} />
           <CardPreview request={request} />
           <CardPayload request={request} />
           <CardFacts request={request} hasRisk />
@@ -172,6 +177,7 @@ function Pending({ request, actions, renderInput, children, onDraft }: PendingPr
         <Reviews request={request} />
         <CardDoubt request={request} />
         <PreviousRound request={request} />
+        <OriginWarning request={request} />
         {mode === 'edit' ? (
           <EditForm
             request={request}
@@ -183,10 +189,11 @@ function Pending({ request, actions, renderInput, children, onDraft }: PendingPr
         ) : (
           <CardInput request={request} renderInput={renderInput} />
         )}
+        <OriginDetails request={request} />
         <CardPreview request={request} />
         <CardPayload request={request} />
         <CardFacts request={request} />
-        <Voting request={request} />
+        {request.kind !== 'recall' && <Voting request={request} />}
         <Comments request={request} />
         {children}
         {request.mayDecide ? (

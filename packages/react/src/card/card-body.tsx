@@ -96,13 +96,13 @@ export function Risk({ request: { risk } }: CardPartProps) {
 }
 
 /** Whether the effect can be undone, as the tool says. */
-export function Reversibility({ request: { reversibility } }: CardPartProps) {
+export function Reversibility({ request: { reversibility, hasUndo } }: CardPartProps) {
   const named = useNamed();
   const words = useWords();
   if (!reversibility) return null;
   return (
     <p {...named('reversibility')} data-reversibility={reversibility}>
-      {words.reversibility[reversibility]}
+      {words.reversibility[reversibility === 'reversible' && !hasUndo ? 'claimed' : reversibility]}
     </p>
   );
 }
@@ -127,7 +127,7 @@ export function CardFacts({ request, hasRisk = false }: CardPartProps & { readon
           ))}
         </ul>
       )}
-      {hasDeadline && <Deadline expiresAt={expiresAt} onExpiry={onExpiry} />}
+      {hasDeadline && <Deadline expiresAt={expiresAt} onExpiry={request.kind === 'recall' ? 'start' : onExpiry} />}
     </div>
   );
 }

@@ -5,7 +5,8 @@ import { useNamed, useWords } from '../appearance.tsx';
 export type DeadlineProps = {
   /** In milliseconds. */
   readonly expiresAt: number;
-  readonly onExpiry: 'reject' | 'cancel' | 'approve' | null;
+  /** `start`: an approved call starts then. */
+  readonly onExpiry: 'reject' | 'cancel' | 'approve' | 'start' | null;
 };
 
 /** Counts in seconds during the last hour, in minutes before. Not a live region: a screen reader reads it on demand. */
@@ -13,9 +14,10 @@ export function Deadline({ expiresAt, onExpiry }: DeadlineProps) {
   const named = useNamed();
   const words = useWords();
   const left = useTimeLeft(expiresAt);
+  const starts = onExpiry === 'start';
   return (
     <p {...named('deadline')} data-passed={left <= 0}>
-      {left <= 0 ? words.deadlinePassed : words.deadline}{' '}
+      {starts ? words.starts : left <= 0 ? words.deadlinePassed : words.deadline}{' '}
       <time
         dateTime={new Date(expiresAt).toISOString()}
         title={new Date(expiresAt).toLocaleString()}
@@ -23,7 +25,7 @@ export function Deadline({ expiresAt, onExpiry }: DeadlineProps) {
       >
         {inWords(left)}
       </time>
-      {onExpiry !== null && left > 0 && words.onExpiry[onExpiry]}
+      {onExpiry !== null && left > 0 && (starts ? words.startsUnlessRecalled : words.onExpiry[onExpiry])}
     </p>
   );
 }

@@ -151,6 +151,7 @@ function approveLabel({ kind }: AnyCard, words: Words): string {
 
 function rejectLabel({ kind }: AnyCard, words: Words): string {
   if (kind === 'doubt') return words.leaveIt;
+  if (kind === 'recall') return words.recall;
   return kind === 'question' ? words.decline : words.reject;
 }
 

@@ -24,7 +24,7 @@ export type DecisionOutcome =
   | 'observed';
 
 /** What people should see first: a call that was approved and has failed is not simply approved. */
-export type Outcome = DecisionOutcome | 'running' | 'failed' | 'unknown' | 'not-run';
+export type Outcome = DecisionOutcome | 'running' | 'frozen' | 'failed' | 'unknown' | 'not-run';
 
 type Decidable = Pick<RequestCard, 'status' | 'decision' | 'grant' | 'rule' | 'observed'> & {
   readonly outcome?: CallOutcome | null;
@@ -36,8 +36,11 @@ export function outcomeOf(request: Decidable): Outcome | undefined {
   const decided = decisionOutcome(request);
   if (decided === undefined || !outcome || outcome.state === 'done') return decided;
   if (outcome.state !== 'not-run') return outcome.state;
-  return outcome.why === 'changed' || outcome.why === 'stopped' ? 'not-run' : decided;
+  return NEWS.has(outcome.why) ? 'not-run' : decided;
 }
+
+/** The decision does not say it. */
+const NEWS: ReadonlySet<string> = new Set(['changed', 'stopped', 'recalled']);
 
 /** What was decided, whatever came of it. Undefined while the request is pending. */
 export function decisionOutcome({
@@ -59,7 +62,9 @@ export function decisionOutcome({
 export function cameText(outcome: CallOutcome | null | undefined, words: Words): string | undefined {
   switch (outcome?.state) {
     case 'running':
-      return words.running;
+      return (outcome.startsAt ?? 0) > Date.now() ? words.waitsToStart : words.running;
+    case 'frozen':
+      return words.frozen(outcome.reason, outcome.by);
     case 'done':
       return words.done(outcome.text);
     case 'failed':
@@ -125,6 +130,7 @@ const SHAPES: Readonly<Record<Outcome, ReactNode>> = {
   granted: <path d="M4 7l6 5-6 5zm8 0 6 5-6 5z" />,
   observed: <path d="M3 12s3.500-6 9-6 9 6 9 6-3.500 6-9 6-9-6-9-6zm9 .5v-1" />,
   running: <path d="M12 4a8 8 0 1 1-8 8" />,
+  frozen: <path d="M12 3v18M4.200 7.500l15.600 9M4.200 16.500l15.600-9" />,
   failed: <path d="M12 5v9m0 4.5v.5" />,
   unknown: <path d="M8.5 9a3.5 3.5 0 1 1 5 3.2c-1 .5-1.500 1.300-1.500 2.300m0 4v.5" />,
   'not-run': <path d="M5.800 5.800l12.400 12.400M12 3a9 9 0 1 0 0 18 9 9 0 0 0 0-18z" />,

@@ -39,6 +39,7 @@ const PROMPTS: Readonly<Record<RequestCard['kind'], string>> = {
   interrupt: 'a decision is needed',
   question: 'an answer is needed',
   doubt: 'it is unknown whether this ran',
+  recall: 'approved, and can be recalled before it starts',
 };
 
 type AskedCard = Pick<RequestCard, 'id' | 'kind' | 'allows'>;

@@ -4,6 +4,7 @@ import type { Endpoint } from '../http/endpoint.ts';
 import { chatEndpoints } from './chat.ts';
 import { decideEndpoints } from './decide.ts';
 import { decisionsEndpoints } from './decisions.ts';
+import { freezeEndpoints } from './freezes.ts';
 import { gateEndpoints } from './gate.ts';
 import { grantEndpoints } from './grants.ts';
 import { insightsEndpoints } from './insights.ts';
@@ -20,6 +21,7 @@ import { runEndpoints } from './runs/runs.ts';
 import { startEndpoints } from './runs/start.ts';
 import type { Services } from './services.ts';
 import { statsEndpoints } from './stats.ts';
+import { undoEndpoints } from './undo.ts';
 
 export function apiEndpoints(services: Services): readonly Endpoint[] {
   return [
@@ -32,10 +34,12 @@ export function apiEndpoints(services: Services): readonly Endpoint[] {
     ...interruptEndpoints(services),
     ...fileEndpoints(services),
     ...decideEndpoints(services),
+    ...undoEndpoints(services),
     ...passkeyEndpoints(services),
     ...decisionsEndpoints(services),
     ...gateEndpoints(services),
     ...grantEndpoints(services),
+    ...freezeEndpoints(services),
     ...rulesEndpoints(services),
     ...statsEndpoints(services),
     ...insightsEndpoints(services),

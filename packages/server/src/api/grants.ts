@@ -1,13 +1,14 @@
 // Grants: list, read, revoke, simulate. People see the grants that they gave, and those of requests that they can see.
 import { z } from '@hono/zod-openapi';
 import { type RunRequest, UsageError } from 'countersign';
-import type { GrantView, SimulatedGrant } from 'countersign/store';
+import type { GrantDetails, GrantView, SimulatedGrant } from 'countersign/store';
 import { defined } from '../defined.ts';
 import { endpoint, json } from '../http/endpoint.ts';
 import type { Person } from '../identity/person.ts';
 import {
   type Grant,
   GrantDetailsShape,
+  type GrantInDetail,
   GrantQueryShape,
   GrantShape,
   grantIdShape,
@@ -76,7 +77,7 @@ export function grantEndpoints(services: Services) {
         const { calls, ...grant } = await ai.grants.get(grantId);
         const view = await seen(services, grant, person);
         if (!view) throw unknownGrant(grantId);
-        return json({ ...view, calls });
+        return json({ ...view, calls: await titled(services, calls, person) });
       },
     }),
     endpoint({
@@ -104,6 +105,20 @@ export function grantEndpoints(services: Services) {
   function unknownGrant(grantId: string): UsageError {
     return new UsageError('unknown-grant', { status: 404, grantId }, `Grant ${grantId} not found.`);
   }
+}
+
+const MOST_TITLED = 50;
+
+async function titled(
+  { access }: Services,
+  calls: GrantDetails['calls'],
+  person: Person,
+): Promise<GrantInDetail['calls']> {
+  const first = calls.length - MOST_TITLED;
+  const titleOf = async (requestId: string) => (await access.find(requestId, person))?.title ?? null;
+  return Promise.all(
+    calls.map(async (call, at) => ({ ...call, title: at < first ? null : await titleOf(call.requestId) })),
+  );
 }
 
 /** The grant for this person; undefined if they cannot see it. They can revoke a grant that they gave, or could have given. */

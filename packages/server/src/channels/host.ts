@@ -1,5 +1,6 @@
 // What the server does for its channels. Decisions take the path of the API, with the same checks.
 import { UsageError } from 'countersign';
+import { freezeAs, liftAs } from '../api/freezes.ts';
 import { decidableRequest, recordDecision } from '../api/record-decision.ts';
 import type { Services } from '../api/services.ts';
 import { personById } from '../identity/person-by-id.ts';
@@ -27,6 +28,8 @@ export function channelHost(
       const seen = await decidableRequest(services, requestId, person, asked);
       return recordDecision(services, seen, { person, channel, address: new URL(publicUrl) }, asked);
     },
+    freeze: (person, freeze) => freezeAs(services, person, freeze, channel),
+    lift: (person, freezeId) => liftAs(services, person, freezeId, undefined, channel),
     log: (level, message, details = {}) => log(level, message, details),
   };
 }

@@ -2,6 +2,7 @@
 import type { Channel, DecideResult, DecisionInput } from 'countersign';
 import type { Contact, Notes } from 'countersign/store';
 import type { Person } from '../identity/person.ts';
+import type { Freeze, MadeFreeze } from '../schemas/freeze.ts';
 import type { ApiRequest } from '../schemas/request.ts';
 
 /** What the server does for a channel. Requests and decisions take the same path as those of the API, with the same checks. */
@@ -18,6 +19,9 @@ export type ChannelHost = {
     person: Person,
     decided: { readonly decision: DecisionInput; readonly digest: string; readonly note?: string },
   ): Promise<DecideResult>;
+  /** Stops calls from starting, and votes to lift that. Throws if the person may not. */
+  freeze(person: Person, freeze: { readonly tools?: string[]; readonly reason: string }): Promise<MadeFreeze>;
+  lift(person: Person, freezeId: string): Promise<Freeze>;
   log(level: 'info' | 'warn' | 'error', message: string, details?: Record<string, unknown>): void;
 };
 

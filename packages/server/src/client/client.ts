@@ -1,9 +1,10 @@
 // The API as typed functions.
 import type { z } from '@hono/zod-openapi';
-import type { Replayed, StoredEvent } from 'countersign/store';
+import type { Replayed, StoredEvent, Undoing } from 'countersign/store';
 import type { Absence, AbsentShape, MyAbsence } from '../schemas/absence.ts';
 import type { DecidedShape, DecideShape, WaitingShape } from '../schemas/decision.ts';
 import type { DecideManyShape, DecisionOutcome } from '../schemas/decisions.ts';
+import type { Freeze, FreezeRequestShape, Freezes, MadeFreeze } from '../schemas/freeze.ts';
 import type { GateAnswer, GateAskShape, GateGranted, GateReportShape, GateStartShape } from '../schemas/gate.ts';
 import type { Grant, GrantInDetail, GrantQueryShape, SimulatedShape, SimulateShape } from '../schemas/grant.ts';
 import type { Insights, InsightsQueryShape } from '../schemas/insights.ts';
@@ -73,6 +74,9 @@ export type GatePlan = Omit<GateAsk, 'input' | 'tool' | 'tools'> & {
 
 /** How long the start of a call is granted for, and a secret of the program. */
 export type GateStart = Readonly<z.input<typeof GateStartShape>>;
+
+/** Which calls to freeze, and why. */
+export type FreezeRequest = Readonly<z.input<typeof FreezeRequestShape>>;
 
 /** What came of a started call. */
 export type GateReport = Readonly<z.input<typeof GateReportShape>>;
@@ -211,6 +215,8 @@ export function createClient(url: string, options: ClientOptions = {}) {
           ...query
         }: Waiting & { readonly after?: number; readonly cursor?: string; readonly limit?: number } = {},
       ) => get<Page<RunEvent>>(`${run(runId)}/events`, query, { signal }),
+      /** Undoes the calls of a run that has ended, the newest first. Send it again to continue. */
+      undo: (runId: string, ask?: Waiting) => post<Undoing>(`${run(runId)}/undo`, {}, ask),
       /** Yields every event after `after` until the run has ended; reconnects when the connection drops. */
       async *follow(
         runId: string,
@@ -257,6 +263,11 @@ export function createClient(url: string, options: ClientOptions = {}) {
       /** Comments on a pending request. It decides nothing. `@ann` in the text names a person, who is told. */
       comment: (requestId: string, text: string, ask?: Waiting) =>
         post<ApiRequest>(`${request(requestId)}/comments`, { text }, ask),
+      /** Recalls an approved call that waits to start. */
+      recall: (requestId: string, { reason, signal }: WithReason = {}) =>
+        post<DecideResult>(`${request(requestId)}/recall`, { reason }, { signal }),
+      /** Asks for the undo of the call. People decide it; asking again says how far it is. */
+      undo: (requestId: string, ask?: Waiting) => post<Undoing>(`${request(requestId)}/undo`, {}, ask),
       /** Assigns it to the caller while they review it, for five minutes by default. Send it again to renew it. */
       take: (requestId: string, { forMs = 300_000, signal }: Waiting & { readonly forMs?: number } = {}) =>
         post<ApiRequest>(`${request(requestId)}/assignee`, { forMs }, { signal }),
@@ -289,6 +300,14 @@ export function createClient(url: string, options: ClientOptions = {}) {
         post<Grant>(`${grant(grantId)}/revoke`, { reason }, { signal }),
       /** Counts what a grant would have let run, and suggests one. Nothing is recorded. */
       simulate: (asked: SimulateGrant, ask?: Waiting) => post<SimulatedGrant>('/grants/simulate', asked, ask),
+    },
+    /** Calls that must not start. Once `freeze` resolves, none that it covers starts. */
+    freezes: {
+      list: ({ lifted, signal }: Waiting & { readonly lifted?: boolean } = {}) =>
+        get<Freezes>('/freezes', lifted ? { lifted: 'true' } : {}, { signal }),
+      freeze: (freeze: FreezeRequest, ask?: Waiting) => post<MadeFreeze>('/freezes', freeze, ask),
+      lift: (freezeId: string, note?: string, ask?: Waiting) =>
+        post<Freeze>(`/freezes/${encodeURIComponent(freezeId)}/lift`, { note }, ask),
     },
     /** Only for callers with the reach `all`. */
     rules: {

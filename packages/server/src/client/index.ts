@@ -2,6 +2,7 @@
 
 export type { Absence, MyAbsence } from '../schemas/absence.ts';
 export type { DecisionOutcome } from '../schemas/decisions.ts';
+export type { Freeze, Freezes, MadeFreeze } from '../schemas/freeze.ts';
 export type { GateAnswer, GateGranted } from '../schemas/gate.ts';
 export type { Grant, GrantInDetail } from '../schemas/grant.ts';
 export type { Insights } from '../schemas/insights.ts';
@@ -24,6 +25,7 @@ export {
   type DecideMany,
   type DecideResult,
   type Decision,
+  type FreezeRequest,
   type GateAsk,
   type GatePlan,
   type GateReport,

@@ -30,6 +30,8 @@ export type InboxPort = {
   check?(card: ApiRequest): void;
   /** Throws if the person may not decide it in this way. */
   decide(card: ApiRequest, decision: DecisionInput, note: string | undefined): Promise<DecideResult>;
+  /** Stops calls from starting. Throws if the person may not. */
+  freeze(freeze: { readonly tools?: string[]; readonly reason: string }): Promise<unknown>;
   /** The page on which a person decides the request. */
   linkTo(id: string): string;
   /** What the caller is told about an error; undefined, and logged, if its text is not for them. */
@@ -143,6 +145,19 @@ export function inboxServer(port: InboxPort, options: Options): McpServer {
       annotations: { destructiveHint: true, idempotentHint: true },
     },
     (wanted, ctx): Promise<CallToolResult | InputRequiredResult> => guarded(() => decide(wanted, ctx)),
+  );
+  server.registerTool(
+    'freeze_calls',
+    {
+      description:
+        'Stops calls of these tools, or every call, from starting, until people lift the freeze in the inbox. Only if the user asks for it.',
+      inputSchema: z.strictObject({
+        tools: z.array(z.string().min(1).max(128)).max(100).optional().describe('Names; without them, every call'),
+        reason: z.string().min(1).max(2_000).describe('Why, for everyone who waits'),
+      }),
+      annotations: { destructiveHint: false },
+    },
+    ({ tools, reason }) => guarded(async () => shown(await port.freeze({ reason, ...defined({ tools }) }))),
   );
   return server;
 }

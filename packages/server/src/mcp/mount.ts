@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import { CountersignError, type DecisionInput, UsageError } from 'countersign';
 import { type BodyLimits, readJson } from 'countersign/ui';
 import type { Context, Hono } from 'hono';
+import { freezeAs } from '../api/freezes.ts';
 import { recordDecision } from '../api/record-decision.ts';
 import { listRequests } from '../api/request-list.ts';
 import type { Services } from '../api/services.ts';
@@ -49,6 +50,7 @@ export function mountMcp(
             ...(note !== undefined && { note }),
           },
         ),
+      freeze: (freeze) => freezeAs(services, person, freeze, 'mcp'),
       linkTo: (id) => `${page}${encodeURIComponent(id)}`,
       explain: (error) => {
         if (error instanceof CountersignError) return error.message;

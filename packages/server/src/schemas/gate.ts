@@ -99,7 +99,12 @@ const gateWith = <const Status extends string, Fields extends z.ZodRawShape>(
 
 export const GateShape = z
   .discriminatedUnion('status', [
-    gateWith('pending', 'A person has not decided.', { id: requestId }),
+    gateWith('pending', 'A person has not decided, or it must wait before it starts.', {
+      id: requestId,
+      waitsUntil: z.number().optional().openapi({
+        description: 'It is approved, and must not start before, in milliseconds: a person may recall it.',
+      }),
+    }),
     gateWith('approved', 'It may be started.', { input: edited }),
     gateWith('started', 'The start was granted, and no result was reported yet.', {
       input: edited,

@@ -54,6 +54,12 @@ export const GrantDetailsShape = GrantShape.extend({
     z.object({
       key: z.string(),
       runId: z.string(),
+      requestId: z.string().openapi({ description: 'Of its row in the history.' }),
+      title: z
+        .string()
+        .nullable()
+        .optional()
+        .openapi({ description: 'Of the newest 50 calls that the caller can see.' }),
       at: moment,
       amount: z.number().optional(),
       status: z.enum(['reserved', 'spent']),
@@ -62,7 +68,9 @@ export const GrantDetailsShape = GrantShape.extend({
 }).openapi('GrantDetails');
 
 /** A grant with the calls that used it. */
-export type GrantInDetail = Grant & Pick<GrantDetails, 'calls'>;
+export type GrantInDetail = Grant & {
+  readonly calls: readonly (GrantDetails['calls'][number] & { readonly title?: string | null | undefined })[];
+};
 
 const count = z.int().min(0);
 

@@ -15,7 +15,7 @@ import type {
 import { MessageShape } from './message.ts';
 import { nameShape, orNull, pageQuery, runIdShape, timeShape } from './page.ts';
 
-export const KINDS = ['approval', 'question', 'interrupt', 'doubt', 'unavailable'] as const;
+export const KINDS = ['approval', 'question', 'interrupt', 'doubt', 'unavailable', 'recall'] as const;
 const DECIDED_AS = ['approved', 'edited', 'rejected', 'answered', 'cancelled', 'expired'] as const;
 export const OUTCOMES = [
   ...DECIDED_AS,
@@ -57,6 +57,19 @@ const PreviousShape = z
     round: z.int().openapi({ description: 'From 1. The request that revises it is the next.' }),
   } satisfies Fields<NonNullable<StoredCard['previous']>>)
   .openapi('Previous', { description: 'A request that a person sent back.' });
+
+const OriginShape = z
+  .object({
+    field: z
+      .array(z.string())
+      .openapi({ description: 'The path of the field; empty for all that no other entry names.' }),
+    from: z.enum(['user', 'answer', 'editor', 'instructions', 'tool', 'untrusted', 'model', 'not-searched']),
+    message: z.int().optional().openapi({ description: 'The place of the message in the conversation, from 1.' }),
+    tool: z.string().optional(),
+    call: z.string().optional().openapi({ description: 'The `ref` of the call whose result has the value.' }),
+    sensitive: z.literal(true).optional(),
+  } satisfies Fields<NonNullable<StoredCard['origins']>[number]>)
+  .openapi('FieldOrigin', { description: 'Where a value of the input came from.' });
 
 export const AssigneeShape = z
   .object({
@@ -165,14 +178,28 @@ const EscalationShape = z
 
 export const CallOutcomeShape = z
   .object({
-    state: z.enum(['running', 'done', 'failed', 'unknown', 'not-run']),
+    state: z.enum(['running', 'frozen', 'done', 'failed', 'unknown', 'not-run']),
     at: z.number().nullable().optional(),
+    startsAt: z.number().optional().openapi({ description: 'It waits until then, and can be recalled.' }),
     text: z.string().nullable().optional().openapi({
       description: 'The result in one line, or why it failed.',
     }),
+    id: z.string().optional().openapi({ description: 'The freeze that keeps it from starting.' }),
+    reason: z.string().optional().openapi({ description: 'Why it is frozen.' }),
+    by: z.string().nullable().optional().openapi({ description: 'Who froze it.' }),
     mayHaveActed: z.boolean().optional().openapi({ description: 'It may have taken effect before it failed.' }),
     why: z
-      .enum(['rejected', 'cancelled', 'changes-asked', 'expired', 'withdrawn', 'edited', 'changed', 'stopped'])
+      .enum([
+        'rejected',
+        'cancelled',
+        'changes-asked',
+        'expired',
+        'withdrawn',
+        'edited',
+        'changed',
+        'stopped',
+        'recalled',
+      ])
       .optional()
       .openapi({ description: 'Why it did not run.' }),
   })
@@ -261,15 +288,20 @@ export const RequestShape = z
     payload: z.unknown().openapi({ description: 'What the tool wants to show.' }),
     risk: z.enum(RISKS).nullable(),
     labels: z.array(z.string()),
+    hasUndo: z.boolean().openapi({ description: 'Its tool can undo what it does.' }),
     reversibility: z.enum(REVERSIBILITIES).nullable().openapi({ description: 'Whether the effect can be undone.' }),
     preview: orNull(PreviewShape),
     earlierPreview: orNull(PreviewShape).openapi({
       description: 'The preview that was approved before, if it has changed since.',
     }),
+    commentsForModel: z.boolean().openapi({ description: 'The model reads the comments of a rejected request.' }),
     notice: z.enum(['title-only']).nullable().openapi({ description: '`title-only`: notices show nothing else.' }),
     doubt: orNull(DoubtShape).openapi({ description: 'About a call whose outcome is unknown: where to look.' }),
     reviews: z.array(ReviewShape).openapi({ description: 'What reviewers say about the call: advice for people.' }),
     previous: orNull(PreviousShape).openapi({ description: 'The earlier round, if this request revises one.' }),
+    origins: z.array(OriginShape).optional().openapi({
+      description: 'Where the values of the input came from; absent where nobody uses that.',
+    }),
     createdAt: z.number().nullable(),
     expiresAt: z.number().nullable(),
     onExpiry: z.enum(['reject', 'cancel', 'approve']).nullable(),

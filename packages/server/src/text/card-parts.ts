@@ -1,6 +1,6 @@
 // What a request says, part by part. The terminal, mails, chats and the pages of links write the same parts, each in its own markup.
 import type { Json, JsonSchema } from 'countersign';
-import { type Preview, shownPolicy } from 'countersign/request';
+import { isAlarming, type Origins, originText, type Preview, shownPolicy } from 'countersign/request';
 import type { RequestCard } from 'countersign/ui';
 import { isRecord } from '../is-record.ts';
 import { timeText } from './moment.ts';
@@ -12,6 +12,8 @@ import { ruleLines, voteLine, votesText } from './votes-text.ts';
 export type CardPart = { readonly name: PartName; readonly shown: Preview; readonly schema?: JsonSchema | null };
 
 type PartName =
+  | 'untrusted'
+  | 'origins'
   | 'files'
   | 'reason'
   | 'message'
@@ -27,6 +29,8 @@ type PartName =
 
 /** The names of the parts for people. */
 export const PART_NAMES: Readonly<Record<PartName, string>> = {
+  untrusted: 'Warning: look where this comes from',
+  origins: 'Where the values come from',
   reason: 'The agent says',
   files: 'Files, which the inbox shows',
   message: 'Message',
@@ -42,13 +46,14 @@ export const PART_NAMES: Readonly<Record<PartName, string>> = {
 };
 
 /** In the order in which people read them: what the tool says, what runs, and what else the tool shows. `time` writes times. */
-export function partsOf(
-  { payload, agentReason, input, inputSchema, preview, earlierPreview, doubt, previous, reviews, names }: Shown,
-  time: (at: number) => string = timeText,
-): readonly CardPart[] {
+export function partsOf(shown: Shown, time: (at: number) => string = timeText): readonly CardPart[] {
+  const { payload, agentReason, input, inputSchema, preview, earlierPreview, names } = shown;
+  const { doubt, previous, reviews, origins = [] } = shown;
   const { message, details } = payloadOf(payload);
   const part = (name: PartName, value: Json): CardPart => ({ name, shown: { value } });
+  const [alarming, quiet] = [origins.filter(isAlarming), origins.filter((origin) => !isAlarming(origin))];
   return [
+    ...(alarming.length > 0 ? [part('untrusted', originTexts(alarming))] : []),
     ...(message === undefined ? [] : [part('message', message)]),
     // A server of an older version does not send it.
     ...(agentReason ? [part('reason', agentReason)] : []),
@@ -57,12 +62,17 @@ export function partsOf(
     ...(previous ? [part('changesAsked', askedText(previous, names))] : []),
     { ...part('input', input), schema: inputSchema },
     ...(previous ? [{ ...part('inputBefore', previous.input), schema: inputSchema }] : []),
+    ...(quiet.length > 0 ? [part('origins', originTexts(quiet))] : []),
     ...(details === undefined ? [] : [part('details', details)]),
     ...(preview ? [{ name: earlierPreview ? 'previewNow' : 'preview', shown: preview } as const] : []),
     ...filesPart(preview),
     ...(preview && earlierPreview ? [{ name: 'previewBefore', shown: earlierPreview } as const] : []),
   ];
 }
+
+/** One line for each field, such as `iban: from an untrusted source: the result of readMail`. */
+const originTexts = (origins: Origins): Json =>
+  Object.fromEntries(origins.map((origin) => [origin.field.join('.') || 'other values', originText(origin)]));
 
 /** As in `ben: Only what is open.` */
 const askedText = ({ by, comment }: Previous, names: RequestCard['names']): string =>
@@ -115,6 +125,7 @@ type Shown = Pick<RequestCard, 'payload' | 'agentReason' | 'input' | 'inputSchem
   /** A server of an older version does not send it. */
   readonly previous?: Previous | null;
   readonly reviews?: readonly Review[];
+  readonly origins?: Origins;
   readonly names?: RequestCard['names'];
 };
 
@@ -194,6 +205,7 @@ const KINDS = {
   interrupt: 'Needs input',
   doubt: 'Started, but its outcome is unknown',
   unavailable: 'Approved, but the tool is gone or no longer accepts its input',
+  recall: 'Approved, waits to start',
 } as const;
 
 /** The heading of the input. */
@@ -203,4 +215,5 @@ export const HEADINGS = {
   interrupt: 'Input',
   doubt: 'Input it was started with',
   unavailable: 'Input it would have run with',
+  recall: 'Input it will run with',
 } as const;

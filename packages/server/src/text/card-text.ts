@@ -68,7 +68,7 @@ function partLines(
   return [
     ...(name === 'previewNow' ? ['', ...lines(['What would happen has changed.'], 'red')] : []),
     '',
-    ...lines([heading], 'underline'),
+    ...lines([heading], name === 'untrusted' ? 'red' : 'underline'),
     ...('failed' in shown
       ? lines([`  Preview failed: ${visibleLine(shown.failed)}`], 'red')
       : name.startsWith('preview')
@@ -152,6 +152,8 @@ function timesOf(card: ApiRequest, now: number): readonly string[] {
     card.createdAt === null ? [] : [`Requested ${timeText(card.createdAt)}, ${durationText(now - card.createdAt)} ago`];
   if (card.expiresAt === null || card.status === 'decided') return requested;
   const left = card.expiresAt - now;
+  if (card.kind === 'recall')
+    return [...requested, `Starts in ${durationText(Math.max(0, left))}, unless someone recalls it`];
   const outcome = `auto-${card.onExpiry === 'approve' ? 'approves' : card.onExpiry === 'cancel' ? 'cancels' : 'rejects'}`;
   return [...requested, left <= 0 ? `Expired: ${outcome} now` : `Expires in ${durationText(left)}, then ${outcome}`];
 }

@@ -6,7 +6,9 @@ import { visibleLine } from './visible-text.ts';
 export function outcomeText(outcome: CallOutcome | null | undefined): string {
   switch (outcome?.state) {
     case 'running':
-      return 'running';
+      return (outcome.startsAt ?? 0) > Date.now() ? 'waits to start, and can be recalled' : 'running';
+    case 'frozen':
+      return `frozen${outcome.by === null ? '' : ` by ${visibleLine(outcome.by)}`}: ${visibleLine(outcome.reason)}`;
     case 'done':
       return outcome.text === null ? 'done' : `done: ${visibleLine(outcome.text)}`;
     case 'failed':
@@ -24,11 +26,13 @@ const NOT_RUN: Readonly<Partial<Record<NotRun, string>>> = {
   changed: 'not run: what would happen has changed, so it was asked again',
   edited: 'not run: it was asked again, with the changes',
   stopped: 'not run: its run was stopped first',
+  recalled: 'not run: it was recalled',
 };
 
 /** The state of a call as a headline. */
 export const OUTCOME_WORDS = {
   running: 'Running',
+  frozen: 'Frozen',
   done: 'Done',
   failed: 'Failed',
   unknown: 'Outcome unknown',
@@ -40,6 +44,7 @@ export const WHY_NOT_RUN = {
   changed: 'What would happen has changed, so it was asked again.',
   edited: 'It was asked again, with the changes.',
   stopped: 'Its run was stopped first.',
+  recalled: 'It was recalled before it started.',
 } as const;
 
 export const MAY_HAVE_ACTED = 'It may have taken effect before it failed. Check before you ask for it again.';

@@ -119,6 +119,10 @@ export function attacks(
     'POST /requests/{requestId}/comments': [
       ['a long text', `/requests/${request}/comments`, { text: 'x'.repeat(1_000_000) }, REFUSED],
     ],
+    'POST /requests/{requestId}/recall': [
+      ['a long reason', `/requests/${request}/recall`, { reason: 'x'.repeat(1_000_000) }, REFUSED],
+    ],
+    'POST /requests/{requestId}/undo': [['a large request', `/requests/${request}/undo`, {}, REFUSED]],
     'POST /requests/{requestId}/assignee': [['a large request', `/requests/${request}/assignee`, { to: null }]],
     'DELETE /requests/{requestId}/assignee': [['a large request', `/requests/${request}/assignee`]],
     'POST /requests/{requestId}/challenge': inputs(`/requests/${request}/challenge`, decide, REFUSED),
@@ -158,6 +162,22 @@ export function attacks(
       ],
     ],
     'GET /rules/suggestions': [['a year', '/rules/suggestions?days=366']],
+    'GET /freezes': [['those that have ended', '/freezes?lifted=true']],
+    'POST /freezes': [
+      [
+        'a hundred names of each kind',
+        '/freezes',
+        {
+          reason: 'x'.repeat(2_000),
+          ...Object.fromEntries(
+            ['tools', 'agents', 'people'].map((kind) => [kind, many(100, (index) => `no-such-${index}-*`)]),
+          ),
+        },
+      ],
+    ],
+    'POST /freezes/{freezeId}/lift': [
+      ['an unknown one', '/freezes/freeze_x/lift', { note: 'x'.repeat(10_000) }, REFUSED],
+    ],
     'GET /grants': lists('/grants'),
     'GET /grants/{grantId}': [['an unknown one', '/grants/grant_x', undefined, REFUSED]],
     'POST /grants/{grantId}/revoke': [
@@ -179,6 +199,7 @@ export function attacks(
       ['many requests', '/runs/old-0/evidence'],
     ],
     'POST /runs/{runId}/cancel': [['a long reason', `/runs/${other.runId}/cancel`, { reason: 'x'.repeat(2_000) }]],
+    'POST /runs/{runId}/undo': [['a large run', `/runs/${large.runId}/undo`, {}, REFUSED]],
     'POST /runs/{runId}/drive': [['a large run', `/runs/${large.runId}/drive`, {}]],
     'POST /runs': [
       ['a long prompt', '/runs', { agent: 'parrot', prompt: 'x'.repeat(100_000) }],

@@ -54,7 +54,8 @@ test('a call that a grant let run is in the history, with the giver, what is lef
   if (SHOTS) await page.screenshot({ path: join(SHOTS, 'granted-card.png') });
   await card(page).getByRole('link', { name: 'a grant' }).click();
   await page.waitForURL(new RegExp(`/grants/${grantId}$`));
-  await page.goBack();
+  await page.getByRole('listitem').getByRole('link', { name: 'Pay' }).click();
+  await card(page).getByText('Nobody was asked: a grant let this call run (4 of 5 left)').waitFor();
   await card(page).getByRole('link', { name: 'View run' }).click();
   await page.waitForURL(new RegExp(`/runs/${second}$`));
 

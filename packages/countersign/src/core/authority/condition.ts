@@ -1,5 +1,6 @@
 // Conditions on the input of a call, as data: stored with a request or a grant, they mean the same everywhere and later.
 import { isObject, type Json, type JsonObject, sameJson } from '../json.ts';
+import { hasOrigin, type OriginCondition, type Origins } from '../origin/origin.ts';
 
 /** A condition on one field of an input. If it names several limits, all of them count. */
 export type Condition = {
@@ -11,14 +12,16 @@ export type Condition = {
   readonly atLeast?: number;
   readonly below?: number;
   readonly atMost?: number;
+  /** Where the value came from. A value that was not looked for, or could not be searched, may have any origin. */
+  readonly origin?: OriginCondition;
 };
 
 /**
  * Whether the input meets all conditions. Undefined if that cannot be known, because a field is missing or is not a number where
- * a number is compared: callers then choose the safer result.
+ * a number is compared, or because its origin is not known: callers then choose the safer result.
  */
-export function meets(conditions: readonly Condition[], input: Json): boolean | undefined {
-  const verdicts = conditions.map((condition) => meetsOne(condition, input));
+export function meets(conditions: readonly Condition[], input: Json, origins?: Origins): boolean | undefined {
+  const verdicts = conditions.map((condition) => meetsOne(condition, input, origins));
   if (verdicts.includes(false)) return false;
   return verdicts.includes(undefined) ? undefined : true;
 }
@@ -36,19 +39,25 @@ export function fieldOf(input: Json, field: Condition['field']): Json | undefine
 export const pathOf = (field: Condition['field']): readonly string[] => (typeof field === 'string' ? [field] : field);
 export const fieldText = (field: Condition['field']): string => pathOf(field).join('.');
 
-function meetsOne({ field, ...limits }: Condition, input: Json): boolean | undefined {
+function meetsOne(
+  { field, origin, ...limits }: Condition,
+  input: Json,
+  origins: Origins | undefined,
+): boolean | undefined {
   const value = fieldOf(input, field);
   if (value === undefined) return undefined;
   const { equals, oneOf, above, atLeast, below, atMost } = limits;
   if (equals !== undefined && !sameJson(value, equals)) return false;
   if (oneOf !== undefined && !oneOf.some((allowed) => sameJson(value, allowed))) return false;
+  const isFrom = origin === undefined ? true : hasOrigin(origin, pathOf(field), origins);
+  if (isFrom === false) return false;
   const isRange = [above, atLeast, below, atMost].some((limit) => limit !== undefined);
-  if (!isRange) return true;
+  if (!isRange) return isFrom;
   if (typeof value !== 'number') return undefined;
   if (above !== undefined && !(value > above)) return false;
   if (atLeast !== undefined && !(value >= atLeast)) return false;
   if (below !== undefined && !(value < below)) return false;
-  return atMost === undefined || value <= atMost;
+  return atMost === undefined || value <= atMost ? isFrom : false;
 }
 
 type Field = Condition['field'];

@@ -21,13 +21,7 @@ export function offeredGrant({ where = [], serves = {}, tool, uses, budget }: Of
 
 /** Whether the grant covers such calls, apart from how much of it is left. */
 export function matchesOffer(events: readonly GrantEvent[], fitsSchema: boolean, call: Asked): boolean {
-  const verdict = mayUse(foldGrant(events.slice(0, 1)), {
-    ...call,
-    agent: call.agent ?? '',
-    key: '',
-    fitsSchema,
-    now: 0,
-  });
+  const verdict = mayUse(foldGrant(events.slice(0, 1)), { ...factsOf(call), key: '', fitsSchema, now: 0 });
   return verdict.ok || verdict.isFull === true;
 }
 
@@ -40,8 +34,11 @@ export function offered(
   const [made] = events;
   if (made?.type !== 'made' || events.length > made.grant.uses) return undefined;
   if (policies.some((policy) => maximumOf(policy) === false)) return undefined;
-  const verdict = mayUse(foldGrant(events), { ...call, agent: call.agent ?? '', key, fitsSchema, now: 0 });
+  const verdict = mayUse(foldGrant(events), { ...factsOf(call), key, fitsSchema, now: 0 });
   if (!verdict.ok) return undefined;
   const { amount } = verdict;
   return [...events, { type: 'reserved', at: 0, key, ...(amount !== undefined && { amount }) }];
 }
+
+/** Without its policies: whether its people would let the grant count is not asked. */
+const factsOf = ({ tool, input, agent, startedBy }: Asked) => ({ tool, input, agent: agent ?? '', startedBy });

@@ -3,7 +3,8 @@
 import { decimalNumber, scaled } from '../decimal.ts';
 import { InvariantError } from '../errors.ts';
 import type { Json } from '../json.ts';
-import { type Condition, fieldOf, fieldText, meets } from './condition.ts';
+import { type FieldOrigin, isAlarming, type Origins, startsWith } from '../origin/origin.ts';
+import { type Condition, fieldOf, fieldText, meets, pathOf } from './condition.ts';
 import { DEFAULT_MAXIMUM, type GrantMaximum, isAmount } from './grant-maximum.ts';
 import { ANYONE, forbidsGrants, forbidsPlans, type Policies, type Policy, type Vote } from './policy.ts';
 import { isFor, tally } from './tally.ts';
@@ -145,6 +146,8 @@ export type GrantedCall = {
   readonly tool: string;
   /** The input that would run. */
   readonly input: Json;
+  /** Where its values came from; absent where nobody uses that. */
+  readonly origins?: Origins | undefined;
   readonly startedBy: string | null;
   readonly agent: string;
   /** Who took part: the starter, the author of the message, and editors. */
@@ -186,22 +189,25 @@ const refuse = (why: string): MayUse => ({ ok: false, why });
 
 /** Why the grant does not cover the call, apart from how much of it is left. */
 export function whyNotCovered(
-  {
-    tool,
-    where,
-    schema,
-    serves,
-    votes,
-    inputDigest,
-  }: Pick<Grant, 'tool' | 'where' | 'schema' | 'serves' | 'votes' | 'inputDigest'>,
+  grant: Pick<Grant, 'tool' | 'where' | 'schema' | 'serves' | 'votes' | 'step' | 'inputDigest'>,
   call: Omit<GrantedCall, 'key' | 'now'>,
 ): string | undefined {
-  const { input, startedBy, agent, policies = ANYONE, requesters = startedBy === null ? [] : [startedBy] } = call;
+  const { tool, where, schema, serves, votes, inputDigest } = grant;
+  const {
+    input,
+    origins,
+    startedBy,
+    agent,
+    policies = ANYONE,
+    requesters = startedBy === null ? [] : [startedBy],
+  } = call;
   if (tool !== call.tool) return `It is for ${tool}.`;
   if (serves.agents && !serves.agents.includes(agent)) return `It does not serve the agent ${agent}.`;
   if (serves.people && !(startedBy !== null && serves.people.includes(startedBy)))
     return `It does not serve ${startedBy ?? 'runs without a person'}.`;
-  if (meets(where, input) !== true) return 'The input does not meet its conditions.';
+  if (meets(where, input, origins) !== true) return 'The input does not meet its conditions.';
+  const alarming = origins?.find((origin) => isAlarming(origin) && !isNamed(grant, origin));
+  if (alarming) return `${alarming.field.join('.') || 'A value'} may come from an untrusted source.`;
   if ((schema ?? inputDigest) !== undefined && !call.fitsSchema) return 'The input does not fit its schema.';
   if (policies.some(inputDigest === undefined ? forbidsGrants : forbidsPlans))
     return 'The policy of the call allows no grants.';
@@ -210,6 +216,18 @@ export function whyNotCovered(
   if (approved.status !== 'settled' || !isFor(approved.vote))
     return 'The people who gave it could not approve this call.';
   return undefined;
+}
+
+/**
+ * The people who gave the grant named the value itself, so it does not matter where the call has it from. Those who approved a plan saw
+ * the values of its exact steps; the conditions of its other steps are those of the agent.
+ */
+function isNamed(
+  { where, step, inputDigest }: Pick<Grant, 'where' | 'step' | 'inputDigest'>,
+  { field: at }: FieldOrigin,
+) {
+  if (inputDigest !== undefined || step !== undefined) return inputDigest !== undefined;
+  return where.some(({ field, equals, oneOf }) => (equals ?? oneOf) !== undefined && startsWith(at, pathOf(field)));
 }
 
 /** How wide a policy lets grants be. */

@@ -5,7 +5,7 @@ import { type Grant, type GrantEvent, whyNotCovered } from './grant.ts';
 import { type Offer, offered } from './grant-offer.ts';
 import { type CallAsked, type CallRule, mayRun, withDeciders } from './may-run.ts';
 import { ANYONE, EVERYTHING, type Policies, type Policy, type Who } from './policy.ts';
-import { ruleSays } from './rule.ts';
+import { goesByOrigin, ruleSays } from './rule.ts';
 import { tally } from './tally.ts';
 
 /** A recorded call: what its own sources said, and what became of it. */
@@ -14,6 +14,8 @@ export type PastCall = CallAsked & {
   readonly requesters: readonly string[];
   /** The record does not say its labels, risk and reversibility. */
   readonly isOfUnknownKind?: boolean;
+  /** The record does not say where its values came from, and could have. */
+  readonly isOfUnknownOrigin?: boolean;
   /** Why it cannot be judged again. */
   readonly unknown?: string;
   readonly was: Was;
@@ -58,6 +60,8 @@ export function judgeAgain(call: PastCall, { rules, named }: PastRules, offers: 
       then: 'unknown',
       why: 'A rule goes by a label, the risk or the reversibility, and neither the record nor a tool here says it.',
     };
+  if (call.isOfUnknownOrigin && rules.some((rule) => goesByOrigin(rule) && says(rule, call)))
+    return { then: 'unknown', why: 'A rule goes by where a value came from, and the record does not say it.' };
   const standard = standardIn(before);
   const own = (call.policies ?? [])
     .map((policy) => withoutStandard(policy))
@@ -140,7 +144,7 @@ function asRecorded(rule: PastRule, before: Policies): PastRule {
   return { ...known, policy: { ...rule.policy, deciders: then.deciders } };
 }
 
-/** The same requirements, in any order. Names, warnings and limits for grants change nobody who decides. */
+/** The same requirements, in any order. Names, warnings, limits for grants and times to recall change nobody who decides. */
 function sameDeciders(one: Policies, other: Policies): boolean {
   const [a, b] = [required(one), required(other)];
   const isIn = (policy: Policy, all: readonly Policy[]): boolean => all.some((known) => sameJson(known, policy));
@@ -148,7 +152,9 @@ function sameDeciders(one: Policies, other: Policies): boolean {
 }
 
 function required(policies: Policies): readonly Policy[] {
-  const all = policies.map(({ name: _name, warnings: _warnings, grants: _grants, ...policy }): Policy => policy);
+  const all = policies.map(
+    ({ name: _name, warnings: _warnings, grants: _grants, recallFor: _recallFor, ...policy }): Policy => policy,
+  );
   const kept = all.filter((policy) => Object.keys(policy).length > 0);
   return kept.length > 0 ? kept : ANYONE;
 }

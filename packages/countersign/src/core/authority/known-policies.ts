@@ -47,6 +47,8 @@ const isCondition = fields<Condition>({
   atLeast: anything,
   below: anything,
   atMost: anything,
+  // The votes are counted without the origins of the input.
+  origin: () => false,
 });
 export const isWho = fields<Who>({ people: list(isName), roles: list(isName) });
 const isGroup = fields<Group>({ of: isWho, count: Number.isInteger, when: list(isCondition) });
@@ -66,6 +68,8 @@ const isPolicy = fields<Policy>({
   signed: one('passkey'),
   delegates: one(true),
   grants: (value) => value === false || isMaximum(value),
+  validFor: (value) => typeof value === 'number',
   onExpiry: one('approve'),
+  recallFor: (value) => typeof value === 'number' && value >= 0,
   warnings: anything,
 });

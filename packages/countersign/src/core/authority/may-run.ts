@@ -40,7 +40,7 @@ export function mayRun(
   const denied = said.find(({ then }) => then === 'deny');
   if (denied || call.own === 'deny') return { then: 'deny', why: denied?.rule.reason ?? 'A rule denies it.' };
   const asking = said.filter(({ then }) => then === 'ask');
-  const { tool, input, agent, own, policies: named = ANYONE, added } = call;
+  const { tool, input, origins, agent, own, policies: named = ANYONE, added } = call;
   const allowing = own === 'undecided' ? said.find(({ then }) => then === 'allow') : undefined;
   const isAllowed = own === 'allow' || allowing !== undefined;
   const join = (sources: readonly Policy[], rules: typeof said) =>
@@ -52,7 +52,18 @@ export function mayRun(
   }
   const policies = join(isAllowed ? [] : named, asking);
   const { grants, key, requesters, startedBy, now } = uses;
-  const asks = { key, tool, input, agent: agent ?? '', policies, requesters, startedBy, fitsSchema: true, now };
+  const asks = {
+    key,
+    tool,
+    input,
+    origins,
+    agent: agent ?? '',
+    policies,
+    requesters,
+    startedBy,
+    fitsSchema: true,
+    now,
+  };
   const grant = grants.find((state) => mayUse(state, asks).ok);
   return grant ? { then: 'run', grant: grant.grant.id } : { then: 'ask', policies };
 }

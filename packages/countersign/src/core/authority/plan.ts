@@ -28,9 +28,12 @@ export function limitsOf({ where, uses = 1, budget }: PlanStep, expiresAt: numbe
   return { uses, expiresAt, ...(where && { where }), ...(budget && { budget }) };
 }
 
-/** How long the grants of a plan may hold at most. */
+/** How long the grants of a plan may hold at most: never longer than an approval lets a call start. */
 export function validWithin(policies: Policies, validForMs: number): number {
-  const limits = policies.map((policy) => (maximumOf(policy) || DEFAULT_MAXIMUM).expiresWithin);
+  const limits = policies.flatMap((policy) => [
+    (maximumOf(policy) || DEFAULT_MAXIMUM).expiresWithin,
+    policy.validFor ?? validForMs,
+  ]);
   return limits.reduce((least, limit) => (limit < least ? limit : least), validForMs);
 }
 

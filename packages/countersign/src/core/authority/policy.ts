@@ -26,8 +26,12 @@ export type Policy = {
   readonly delegates?: true;
   /** How wide a grant may be. By default none is allowed where there is a quorum. */
   readonly grants?: GrantMaximum | false;
+  /** How long an approval lets the call start, in milliseconds. After that, the same people are asked again. */
+  readonly validFor?: number;
   /** The deadline of the request may approve it. It counts only if every policy of the request says so. */
   readonly onExpiry?: 'approve';
+  /** So many milliseconds an approved call waits before it starts, so that it can be recalled. */
+  readonly recallFor?: number;
   /** Shown on the card: why the policy may not be satisfied. */
   readonly warnings?: readonly string[];
 };
@@ -85,7 +89,20 @@ export const namesDeciders = ({ deciders, quorum = [] }: Policy): boolean =>
 
 /** The policy says nothing: one vote of anyone satisfies it. */
 export const isPlain = (policies: Policies): boolean =>
-  policies === ANYONE || policies.every((policy) => Object.keys(policy).every((field) => field === 'onExpiry'));
+  policies === ANYONE || policies.every((policy) => Object.keys(policy).every((field) => SAYS_NOT_WHO.has(field)));
+
+const SAYS_NOT_WHO: ReadonlySet<string> = new Set(['onExpiry', 'recallFor'] satisfies (keyof Policy)[]);
+
+/** How long an approved call waits before it starts: the longest time counts. */
+export const recallTime = (policies: Policies): number =>
+  policies.reduce((longest, { recallFor = 0 }) => (recallFor > longest ? recallFor : longest), 0);
+
+/** The same policies, with at least this time. */
+export function withRecall(policies: Policies, recallFor = 0): Policies {
+  if (recallTime(policies) >= recallFor) return policies;
+  const [first, ...rest] = policies;
+  return [{ ...first, recallFor }, ...rest];
+}
 
 /** The people and roles whom the policy names, in its deciders and its groups. */
 export function circlesOf({ deciders, quorum = [] }: Policy): readonly Who[] {

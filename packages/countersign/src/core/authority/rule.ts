@@ -1,5 +1,6 @@
 // Rules: which calls are allowed, ask, or are denied, as data of the operator.
 import { defined, type Json } from '../json.ts';
+import type { Origins } from '../origin/origin.ts';
 import type { Reversibility } from '../request/request.ts';
 import { type Condition, meets } from './condition.ts';
 
@@ -32,6 +33,8 @@ export type CallFacts = {
   readonly tool: string;
   readonly agent: string | null;
   readonly input: Json;
+  /** Where its values came from; absent where that was not searched. */
+  readonly origins?: Origins | undefined;
   readonly labels?: readonly string[] | undefined;
   readonly risk?: RuleMatch['risk'] | undefined;
   readonly reversibility?: Reversibility | undefined;
@@ -48,7 +51,7 @@ export function ruleSays(rule: RuleMatch, then: Then, call: CallFacts): Then | u
   const { tool = '*', agent, where = [] } = rule;
   if (![tool].flat().some((pattern) => isLike(pattern, call.tool))) return undefined;
   if (agent !== undefined && agent !== call.agent) return undefined;
-  const isMet = meets(where, call.input);
+  const isMet = meets(where, call.input, call.origins);
   if (isMet === false || (then === 'allow' && isMet === undefined)) return undefined;
   const goesByKind = [rule.label, rule.risk, rule.reversibility].some((kind) => kind !== undefined);
   const isOfKind = hasKind(rule, call);
@@ -56,6 +59,11 @@ export function ruleSays(rule: RuleMatch, then: Then, call: CallFacts): Then | u
   if (then === 'allow') return undefined;
   return isOfKind || then === 'observe' ? then : 'ask';
 }
+
+export const forTool = ({ tool = '*' }: RuleMatch, name: string): boolean =>
+  [tool].flat().some((pattern) => isLike(pattern, name));
+
+export const goesByOrigin = ({ where = [] }: RuleMatch): boolean => where.some(({ origin }) => origin !== undefined);
 
 function hasKind({ label, risk, reversibility }: RuleMatch, call: CallFacts): boolean {
   return (

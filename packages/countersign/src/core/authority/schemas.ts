@@ -3,6 +3,7 @@
 import { z } from 'zod';
 import { toJson } from '../json.ts';
 import { shown } from '../options.ts';
+import { ORIGINS } from '../origin/origin.ts';
 import { isAmount, MOST_USES } from './grant-maximum.ts';
 
 /** More votes than this are a mistake. */
@@ -51,7 +52,7 @@ function build() {
   const aPath = must('a name, or a path of names');
   const FieldSchema = z.union([name, z.array(name).min(1, aPath)], aPath);
 
-  const LIMITS = ['equals', 'oneOf', 'above', 'atLeast', 'below', 'atMost'] as const;
+  const LIMITS = ['equals', 'oneOf', 'above', 'atLeast', 'below', 'atMost', 'origin'] as const;
 
   const ConditionSchema = fields(
     {
@@ -62,6 +63,7 @@ function build() {
       atLeast: limit,
       below: limit,
       atMost: limit,
+      origin: z.enum(ORIGINS, must(`one of ${ORIGINS.join(', ')}`)).optional(),
     },
     'an object such as { field: "amount", above: 10000 }',
   ).refine((condition) => LIMITS.some((name) => condition[name] !== undefined), {
@@ -70,10 +72,15 @@ function build() {
 
   const conditions = z.array(ConditionSchema, must('a list of conditions'));
 
+  /** Votes are counted later, also of an edited input. A rule with a policy goes by the origin. */
+  const withoutOrigin = conditions.refine((all) => all.every(({ origin }) => origin === undefined), {
+    error: 'goes by `origin`, which only rules and grants can: give a rule with `where` and a policy',
+  });
+
   const WhoSchema = fields({ people: names.optional(), roles: names.optional() }, 'an object with `people` or `roles`');
 
   const GroupSchema = fields(
-    { of: WhoSchema, count: wholeNumberTo(MOST_VOTES), when: conditions.optional() },
+    { of: WhoSchema, count: wholeNumberTo(MOST_VOTES), when: withoutOrigin.optional() },
     'an object such as { of: { roles: ["finance"] }, count: 2 }',
   );
 
@@ -109,7 +116,9 @@ function build() {
               )[0],
         })
         .optional(),
+      validFor: z.int(must('a duration, such as "2h"')).min(1, must('a duration, such as "2h"')).optional(),
       onExpiry: z.literal('approve', must('"approve", or left out')).optional(),
+      recallFor: time.min(0, must('a time in whole milliseconds')).optional(),
       warnings: z.array(z.string(), must('a list of texts')).optional(),
     },
     'an object',

@@ -20,10 +20,13 @@ const SHOWN = {
   labels: 'shown',
   risk: 'shown',
   reversibility: 'shown',
+  hasUndo: 'shown',
   notice: 'shown',
+  commentsForModel: 'shown',
   doubt: 'shown',
   previous: 'shown',
   reviews: 'shown',
+  origins: 'shown',
 } satisfies Keys<Omit<Shown, 'payload'>, 'shown'>;
 
 /** The group of a request that each key belongs to; the payload and the kind are read on their own. */

@@ -3,7 +3,7 @@
 import type { Policies } from '../authority/policy.ts';
 import { defined, isObject, type Json } from '../json.ts';
 import type { Preview, RequestKind } from '../request/request.ts';
-import { type Call, newCall, newTurn, type Phase, requestId, type Turn } from '../run/call.ts';
+import { askedId, type Call, isRecallable, newCall, newTurn, type Phase, requestId, type Turn } from '../run/call.ts';
 import type { Decision, Result } from '../run/event.ts';
 import {
   isToolRequest,
@@ -114,7 +114,7 @@ export function openMetadata(call: Call): Writing {
   if (id !== ref) written.callId = id;
   if (steps.size > 0) written.steps = Object.fromEntries(steps);
   // Omits the number that reading back assumes.
-  if (pauses !== (phase.at === 'waiting' ? 1 : 0)) written.pauses = pauses;
+  if (pauses !== (phase.at === 'waiting' && !isRecallable(call) ? 1 : 0)) written.pauses = pauses;
   if (resumed) {
     written.resumed = resumed.value;
     if (resumed.continues) written.continues = true;
@@ -216,7 +216,8 @@ function readCall(part: ToolRequestPart, answer: ToolResponsePart | undefined): 
   const { name, ref, input } = part.toolRequest;
   const metadata = part.metadata ?? NO_METADATA;
   const id = typeof metadata.callId === 'string' ? metadata.callId : ref;
-  const pauses = typeof metadata.pauses === 'number' ? metadata.pauses : 'interrupt' in metadata ? 1 : 0;
+  const asks = 'interrupt' in metadata && metadata.interruptKind !== 'recall';
+  const pauses = typeof metadata.pauses === 'number' ? metadata.pauses : asks ? 1 : 0;
   const call: Reading = newCall({ id, ref }, name, input as Json, foreignMetadata(part.metadata));
   call.pauses = pauses;
   call.phase = answer ? answered(answer) : readPhase(metadata, id, pauses);
@@ -253,7 +254,8 @@ function readPhase(metadata: Metadata, id: string, pauses: number): Phase {
   const messages = inner?.messages as readonly Message[] | undefined;
   if (inner?.waiting === true && messages)
     return { at: 'sub-agent-waiting', requestId: requestId(id, pauses), messages };
-  if ('interrupt' in metadata) return { at: 'waiting', request: requestIn(requestId(id, pauses), metadata) };
+  if ('interrupt' in metadata)
+    return { at: 'waiting', request: requestIn(askedId({ id, pauses }, metadata.interruptKind), metadata) };
   if (metadata.started === true) return { at: 'started', since: undefined, progress: 'unknown', host: undefined };
   if (metadata.cleared === true) return { at: 'cleared' };
   return messages ? { at: 'sub-agent-held', messages } : { at: 'open' };
@@ -288,6 +290,7 @@ function readDecided(metadata: Metadata): Call['decided'] {
   return {
     request: resolvedInterrupt === undefined ? undefined : requestIn('', { interrupt: resolvedInterrupt }),
     decision: isObject(made) ? (made as Decision) : { type: 'restart', resumed: true },
+    at: undefined,
     earlier: Array.isArray(earlierDecisions) ? (earlierDecisions as readonly Metadata[]) : [],
     ids: [],
   };

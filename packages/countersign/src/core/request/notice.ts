@@ -58,8 +58,8 @@ export type NoticedRequest = Pick<RequestView, 'kind' | 'expiresAt' | 'reminders
  */
 export function noticesOf(question: NoticedRequest, now: number): readonly RequestNotice[] {
   const { kind, createdAt, settledAt, settlement } = question;
-  // Nobody was asked.
-  if (settlement?.granted ?? settlement?.observed) return [];
+  // Nobody was asked. Those who were told of the request that let the call run learn from it that it was recalled.
+  if (kind === 'recall' || (settlement?.granted ?? settlement?.observed)) return [];
   const opened: RequestNotice = notice(kind === 'doubt' ? 'doubt' : 'opened', createdAt, 'opened');
   const meanwhile = [
     ...escalations(question),
@@ -87,7 +87,7 @@ export const mayHaveRun = (outcome: CallOutcome | null | undefined): outcome is 
   !!outcome && !(outcome.state === 'not-run' && SAID_BY_DECISION.has(outcome.why));
 
 function outcomes({ outcome }: NoticedRequest, settledAt: number): readonly RequestNotice[] {
-  if (!mayHaveRun(outcome) || outcome.state === 'running') return [];
+  if (!mayHaveRun(outcome) || outcome.state === 'running' || outcome.state === 'frozen') return [];
   return [notice(outcome.state, outcome.at ?? settledAt, `outcome-${outcome.state}`)];
 }
 

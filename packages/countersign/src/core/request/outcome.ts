@@ -1,11 +1,14 @@
 // What came of a call after the decision on its request. Every card, list, mail and export shows it, and nothing else derives it.
 
+import type { Frozen } from '../authority/freeze.ts';
 import { isObject, type Json } from '../json.ts';
 
 /** What came of the call that a request was about, once the request is settled. Times are in milliseconds. */
 export type CallOutcome =
-  /** It may run, or it runs. */
-  | { readonly state: 'running' }
+  /** It may run, or it runs. `startsAt`: it waits until then, and can be recalled. */
+  | { readonly state: 'running'; readonly startsAt?: number }
+  /** A freeze keeps it from starting: by whom, why, and since when. */
+  | ({ readonly state: 'frozen' } & Frozen)
   /** `text`: its result in one line; null if there is nothing to say. */
   | { readonly state: 'done'; readonly at: number | null; readonly text: string | null }
   /** `mayHaveActed`: it may have taken effect before it failed. */
@@ -17,7 +20,7 @@ export type CallOutcome =
 /**
  * Why a call did not run. `changes-asked`: a person sent it back with a comment. `edited`: someone proposed other input, which a
  * request of its own asks about. `changed`: what the tool said would happen has changed, or its tool is gone, so it asks again.
- * `stopped`: its run was ended first.
+ * `stopped`: its run was ended first. `recalled`: a person recalled it after it was approved, before it started.
  */
 export type NotRun =
   | 'rejected'
@@ -27,7 +30,8 @@ export type NotRun =
   | 'withdrawn'
   | 'edited'
   | 'changed'
-  | 'stopped';
+  | 'stopped'
+  | 'recalled';
 
 /** The parts of a settled request that its outcome comes from. */
 export type Settled = {
@@ -65,6 +69,7 @@ export function outcomeOf({ kind, continues, settledAt, settlement, recorded }: 
       return null;
     case 'reject':
     case 'cancel':
+      if (kind === 'recall') return notRun('recalled');
       if (kind === 'doubt') return { state: 'unknown', at: settledAt };
       if (by === 'deadline' && channel === null) return notRun('expired');
       return notRun(type === 'reject' ? 'rejected' : 'cancelled');

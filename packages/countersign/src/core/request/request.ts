@@ -2,6 +2,7 @@
 
 import type { Policies, Who } from '../authority/policy.ts';
 import { defined, type Json, type JsonObject } from '../json.ts';
+import type { Origins } from '../origin/origin.ts';
 import type { PreviewFile } from './file.ts';
 
 /** A request to people. Times are in milliseconds. */
@@ -10,8 +11,8 @@ export type Request =
   | (Asked & { readonly kind: 'question'; readonly wait?: Wait })
   /** The tool's body asks. */
   | (Asked & Runs & { readonly kind: 'interrupt'; readonly wait?: Wait; readonly answer?: Answer })
-  /** The gate asks before the body. */
-  | (Asked & Runs & { readonly kind: 'approval'; readonly wait?: Wait; readonly previews?: Previews })
+  /** The gate asks before the body. `recall`: the call is approved, and waits until its deadline lets it start or a person recalls it. */
+  | (Asked & Runs & { readonly kind: 'approval' | 'recall'; readonly wait?: Wait; readonly previews?: Previews })
   /**
    * `doubt`: the body was started and its outcome is unknown. `unavailable`: a person approved the call, but its tool is
    * missing or no longer takes its input. No deadline can decide either: only a person knows.
@@ -25,7 +26,7 @@ export type Request =
 
 export type RequestKind = Request['kind'];
 
-export const KINDS: readonly RequestKind[] = ['question', 'interrupt', 'approval', 'doubt', 'unavailable'];
+export const KINDS: readonly RequestKind[] = ['question', 'interrupt', 'approval', 'doubt', 'unavailable', 'recall'];
 
 /** What every request has. */
 type Asked = {
@@ -46,14 +47,20 @@ export type Shown = {
   readonly labels?: readonly string[];
   readonly risk?: 'low' | 'medium' | 'high';
   readonly reversibility?: Reversibility;
+  /** Its tool has an `undo`. Without it, `reversible` is only what the tool says. */
+  readonly hasUndo?: true;
   /** Mail, chat messages and the like show only the title. */
   readonly notice?: 'title-only';
+  /** The model reads the comments if the request is rejected or sent back. */
+  readonly commentsForModel?: true;
   /** On a doubt only. */
   readonly doubt?: Doubt;
   /** The request that this one revises, because a person asked for changes. */
   readonly previous?: Previous;
   /** What reviewers say about the call. It is advice: nothing in it weakens what the policies ask. */
   readonly reviews?: readonly Review[];
+  /** Where the values of the input came from; absent where nobody uses that, and for calls from outside. */
+  readonly origins?: Origins;
 };
 
 /** What a reviewer found in a call. `field`: of the input. */
@@ -203,6 +210,7 @@ export function requestOf(
     case 'interrupt':
       return { ...asked, kind, bound, ...defined({ wait, answer }) };
     case 'approval':
+    case 'recall':
       return { ...asked, kind, bound, ...defined({ wait, previews }) };
     case 'doubt':
     case 'unavailable': {

@@ -116,6 +116,16 @@ const RECIPIENTS = [
   ...['vendor', 'vendorid', 'supplier', 'supplierid', 'iban', 'toaccount', 'accountto', 'destination', 'to'],
 ];
 
+/** Other names of fields by which something leaves, or reaches somebody. */
+const ADDRESSES = new Set([
+  ...RECIPIENTS,
+  ...['cc', 'bcc', 'email', 'mail', 'address', 'account', 'accountnumber', 'bic', 'url', 'webhook', 'phone', 'wallet'],
+]);
+
+/** The field says who gets something, or where it goes: `to`, `recipients`, `iban`, `email`, `url`. */
+export const namesRecipient = (name: string): boolean =>
+  ADDRESSES.has(plain(name)) || ADDRESSES.has(plain(name).replace(/s$/, ''));
+
 /** `payee_name` and `payeeName` are one name. */
 const plain = (name: string): string => name.toLowerCase().replace(/[^a-z0-9]/g, '');
 

@@ -3,6 +3,7 @@
 import type { Escalated, Policies, Vote } from '../authority/policy.ts';
 import type { Missing } from '../authority/tally.ts';
 import type { Json, JsonObject } from '../json.ts';
+import type { Origins } from '../origin/origin.ts';
 import type { Comment } from './comment.ts';
 import {
   askedAnswer,
@@ -38,18 +39,24 @@ export type RequestView<Tool extends string = string, Input = Json> = {
   readonly labels: readonly string[];
   /** Whether the effect can be undone, as the tool says; null if it does not say. */
   readonly reversibility: NonNullable<Shown['reversibility']> | null;
+  /** Its tool has an `undo`, so that what it does can be undone. */
+  readonly hasUndo: boolean;
   /** What the tool says would happen, or why that could not be computed; null if it has no `preview`. */
   readonly preview: Preview | null;
   /** The preview that was approved before, if it has changed since. */
   readonly earlierPreview: Preview | null;
   /** `title-only` if its tool keeps the rest out of notices; null if it does not. */
   readonly notice: 'title-only' | null;
+  /** Whether the model reads the comments if the request is rejected or sent back. */
+  readonly commentsForModel: boolean;
   /** When a call whose outcome is unknown was started, by whose approval, and where to look; null for all other requests. */
   readonly doubt: Doubt | null;
   /** The request that this one revises, because a person asked for changes; null if it is the first round. */
   readonly previous: Previous | null;
   /** What reviewers say about the call: advice. Empty if no policy asks for a review. */
   readonly reviews: readonly Review[];
+  /** Where the values of the input came from; absent where that was not searched. */
+  readonly origins?: Origins;
   readonly createdAt: number | null;
   readonly expiresAt: number | null;
   /** The decision that is made automatically at `expiresAt`. */
@@ -113,7 +120,9 @@ const NOTHING = {
   risk: null,
   labels: [],
   reversibility: null,
+  hasUndo: false,
   notice: null,
+  commentsForModel: false,
   doubt: null,
   previous: null,
   reviews: [],

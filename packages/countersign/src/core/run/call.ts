@@ -1,6 +1,8 @@
 // The state of a run: its history, its open turn, and the phase of each call in that turn.
+
 import type { Ballots } from '../authority/ballots.ts';
-import type { Policies } from '../authority/policy.ts';
+import type { Frozen } from '../authority/freeze.ts';
+import { type Policies, recallTime } from '../authority/policy.ts';
 import type { Json } from '../json.ts';
 import type { Message, Metadata, Part } from '../messages/message.ts';
 import type { Preview, Request, RequestKind, SentBack } from '../request/request.ts';
@@ -64,13 +66,17 @@ export type Call = CallIds & {
   /** The kinds of requests that were answered with `approve` or `restart`. */
   readonly approvals: readonly RequestKind[];
   /** The grant that let the call run without a request, and the amount taken from its budget. */
-  readonly granted: { readonly id: string; readonly amount?: number | undefined } | undefined;
+  readonly granted:
+    | { readonly id: string; readonly amount?: number | undefined; readonly by?: string | undefined }
+    | undefined;
   /** The id of its row in lists, if it ran without a request: a grant or a rule let it, or a rule only observed it. */
   readonly unasked: string | undefined;
   /** The policies that it was approved by. Later requests about the call are decided by the same people. */
   readonly policies: Policies | undefined;
   /** Everyone who has edited the input. */
   readonly editors: readonly string[] | undefined;
+  /** The freeze that keeps it from starting. */
+  readonly frozen: Frozen | undefined;
   /** The result of an earlier start that came too late to settle the call. */
   readonly endedLate: Result | undefined;
   readonly subAgent: SubAgent | undefined;
@@ -80,6 +86,8 @@ export type DecidedCall = {
   /** The request that the last decision was made on; absent if a sub-agent asked. */
   readonly request: Request | undefined;
   readonly decision: Decision;
+  /** When it was recorded; undefined if the run is not stored. */
+  readonly at: number | undefined;
   /** A note of each decision before. */
   readonly earlier: readonly Metadata[];
   /** The requests whose decisions let it run as it runs now: what comes of the call comes of them. */
@@ -173,6 +181,7 @@ export function newCall({ id, ref }: CallIds, name: string, input: Json, metadat
     unasked: undefined,
     policies: undefined,
     editors: undefined,
+    frozen: undefined,
     endedLate: undefined,
     subAgent: undefined,
   };
@@ -198,6 +207,21 @@ export function pendingRequestId({ phase }: Call): string | undefined {
   return phase.at === 'sub-agent-waiting' ? phase.requestId : undefined;
 }
 
+/** The freeze that keeps the call from starting, or a call in its sub-agent that stopped for it. */
+export function frozenOf({ frozen, phase, subAgent }: Call): Frozen | undefined {
+  if (frozen || phase.at !== 'sub-agent-held') return frozen;
+  return subAgent?.recorded && frozenIn(subAgent.recorded.state);
+}
+
+/** The first freeze that keeps a call of the conversation from starting. */
+export function frozenIn({ turn }: State): Frozen | undefined {
+  for (const call of turn?.calls ?? []) {
+    const frozen = frozenOf(call);
+    if (frozen) return frozen;
+  }
+  return undefined;
+}
+
 /** The time until which a program outside may report the result of the call; undefined if none runs it. */
 export function hostUntil({ phase }: Call): number | undefined {
   return phase.at === 'started' ? phase.host?.until : undefined;
@@ -208,12 +232,29 @@ export function isInDoubt({ phase }: Call): boolean {
   return phase.at === 'waiting' && phase.request.kind === 'doubt';
 }
 
-/** The id of the row of a call that runs without a request, in place of the request that it would have made next. */
-export function unaskedId({ id, pauses }: Pick<Call, 'id' | 'pauses'>): string {
-  return unaskedRow(requestId(id, pauses + 1));
+/** The call is approved, and must wait before it starts, so that a person can recall it. */
+export function owesRecall({ policies, starts, approvals }: Call): boolean {
+  return policies !== undefined && starts === 0 && !approvals.includes('recall') && recallTime(policies) > 0;
 }
 
-export const unaskedRow = (requestId: string): string => `${requestId}/granted`;
+/** The id of the request that stands for this wait. It is no pause of its own: a grant, and the next request, are known by that number. */
+export const recallId = ({ id, pauses }: Pick<Call, 'id' | 'pauses'>): string => `${requestId(id, pauses + 1)}/recall`;
+
+/** The id of a request of this kind, of a call that has asked so often. */
+export const askedId = (call: Pick<Call, 'id' | 'pauses'>, kind: unknown): string =>
+  kind === 'recall' ? recallId(call) : requestId(call.id, call.pauses);
+
+/** The call waits so that it can be recalled. */
+export const isRecallable = (call: Call | undefined): boolean =>
+  call?.phase.at === 'waiting' && call.phase.request.kind === 'recall';
+
+/** The id of the row of a call that runs without a request, in place of the request that it would have made next. */
+export function unaskedId({ id, pauses }: Pick<Call, 'id' | 'pauses'>): string {
+  return unaskedIdOf(requestId(id, pauses + 1));
+}
+
+/** The id of that row, by the id of the request that was not made. */
+export const unaskedIdOf = (requestId: string): string => `${requestId}/granted`;
 
 /** The number of the pause is part of an request's id: a decision on the first request never fits the second. */
 export function requestId(callId: string, pause: number): string {

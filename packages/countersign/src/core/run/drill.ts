@@ -13,5 +13,11 @@ export const isDrill = ({ agent }: { readonly agent: string }): boolean => agent
 export const drillMark = (of: { readonly agent: string }): { readonly drill?: true } =>
   isDrill(of) ? { drill: true } : {};
 
+const UNDO_MARK = 'undo~';
+
+/** The agent of the runs that undo calls of this agent. Nobody can define it either. */
+export const undoAgent = (agent: string): string => `${UNDO_MARK}${agent}`;
+
 /** The agent that people see: a drill must not be recognizable before it is decided. */
-export const shownAgent = (agent: string): string => (agent.startsWith(MARK) ? agent.slice(MARK.length) : agent);
+export const shownAgent = (agent: string): string =>
+  agent.startsWith(MARK) || agent.startsWith(UNDO_MARK) ? agent.slice(agent.indexOf('~') + 1) : agent;

@@ -1,10 +1,12 @@
 // Events: the facts that a run consists of.
 
+import type { Frozen } from '../authority/freeze.ts';
 import type { CallSays } from '../authority/may-run.ts';
 import type { Policies, Vote, Who } from '../authority/policy.ts';
 import type { RuleMatch } from '../authority/rule.ts';
 import { defined, type Json, type JsonObject } from '../json.ts';
 import type { Message, Metadata, Part } from '../messages/message.ts';
+import type { Comment } from '../request/comment.ts';
 import {
   askedAnswer,
   type EditBound,
@@ -55,11 +57,19 @@ export type PersonDecision = Signed &
     | { readonly type: 'respond'; readonly output: Json }
     | ({ readonly type: 'restart'; readonly resumed: Json } & Edited)
     | ({ readonly type: 'approve' } & Edited)
-    | { readonly type: 'reject'; readonly reason?: string }
+    | { readonly type: 'reject'; readonly reason?: string; readonly comments?: readonly Said[] }
     | { readonly type: 'cancel'; readonly reason?: string }
     /** It ends the request like a rejection. The comment is for the model or the program that asked. */
-    | { readonly type: 'revise'; readonly comment: string; readonly card?: SentBackCard }
+    | {
+        readonly type: 'revise';
+        readonly comment: string;
+        readonly card?: SentBackCard;
+        readonly comments?: readonly Said[];
+      }
   );
+
+/** A comment on the request, for the model. */
+export type Said = Pick<Comment, 'by' | 'text'>;
 
 /** The card of a request that a person sent back: its public id, the input it showed, and which round it was. */
 export type SentBackCard = { readonly requestId: string; readonly input: Json; readonly round: number };
@@ -194,6 +204,10 @@ type Fact =
    * grant covers it now; the gate looks for a grant again at the start. `allowed`: a rule of the operator let it pass.
    */
   | { readonly type: 'call-cleared'; readonly callId: string; readonly takesGrant?: true; readonly allowed?: ByRule }
+  /** A freeze covers the call, so it did not start. It waits until `run-unfrozen`, whatever has let it run. */
+  | { readonly type: 'call-frozen'; readonly callId: string; readonly freeze: Frozen }
+  /** A freeze of calls of the run has ended: they are looked at again, those of sub-agents too. */
+  | { readonly type: 'run-unfrozen' }
   /** The next events of the sub-agent of the call. */
   | { readonly type: 'call-went-on'; readonly callId: string; readonly inside: readonly RunEvent[] }
   | {
@@ -303,6 +317,8 @@ const TYPES: { readonly [type in Fact['type']]: true } = {
   'call-judged': true,
   'call-started': true,
   'call-cleared': true,
+  'call-frozen': true,
+  'run-unfrozen': true,
   'call-went-on': true,
   'call-interrupted': true,
   'call-held': true,

@@ -1,7 +1,7 @@
 // Decisions as typed values. A door makes them once, and they reach the event as they are.
 
 import { isToolRequest, type Metadata, type ToolRequestPart, type ToolResponsePart } from '../messages/message.ts';
-import { requestId } from './call.ts';
+import { askedId } from './call.ts';
 import type { Address, Made } from './event.ts';
 
 /** `where` names the decision in errors, such as `resume[0]` or `approve[0]`. */
@@ -63,10 +63,11 @@ export function addressOf(part: ToolRequestPart | ToolResponsePart): Address {
 
 /** The id of the request that a decision was made on; undefined where it was built by hand without one. */
 export function requestIdOf(part: ToolRequestPart | ToolResponsePart): string | undefined {
-  const { requestId: given, callId, pauses } = part.metadata ?? {};
+  const { requestId: given, callId, pauses, interruptKind: kind } = part.metadata ?? {};
   if (typeof given === 'string') return given;
-  if (typeof callId === 'string') return requestId(callId, typeof pauses === 'number' ? pauses : 1);
-  if (isToolRequest(part) && typeof pauses === 'number') return requestId(part.toolRequest.ref, pauses);
+  const count = typeof pauses === 'number' ? pauses : kind === 'recall' ? 0 : 1;
+  if (typeof callId === 'string') return askedId({ id: callId, pauses: count }, kind);
+  if (isToolRequest(part) && typeof pauses === 'number') return askedId({ id: part.toolRequest.ref, pauses }, kind);
   return undefined;
 }
 

@@ -1,5 +1,5 @@
 // The next step of a run: a pure function of its state.
-import type { Call } from './call.ts';
+import { type Call, frozenIn, owesRecall } from './call.ts';
 import type { FinishReason } from './event.ts';
 import type { State } from './state.ts';
 
@@ -41,7 +41,10 @@ export function next(state: State, limits: Limits): Step {
   return CALL_MODEL;
 }
 
-function isReady({ phase: { at } }: Call, { holdCalls, awaitCaller }: Limits): boolean {
-  if (at === 'cleared') return !awaitCaller;
+function isReady(call: Call, { holdCalls, awaitCaller }: Limits): boolean {
+  const { phase, frozen, subAgent } = call;
+  const { at } = phase;
+  if (frozen || (at === 'sub-agent-held' && subAgent?.recorded && frozenIn(subAgent.recorded.state))) return false;
+  if (at === 'cleared') return !awaitCaller || owesRecall(call);
   return !holdCalls && (at === 'open' || at === 'sub-agent-held');
 }

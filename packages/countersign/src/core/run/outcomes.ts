@@ -1,7 +1,8 @@
 // What new events say came of calls that people have decided: for the rows of their requests.
 
+import { defined } from '../json.ts';
 import { type CallOutcome, lineOf, type NotRun } from '../request/outcome.ts';
-import { type Call, callOf, type State, unaskedId } from './call.ts';
+import { type Call, callOf, isRecallable, type State, unaskedId } from './call.ts';
 import { mayJoinItsCall, type Result, type RunEvent } from './event.ts';
 import { fold } from './state.ts';
 import { hasSubAgent, subAgentState } from './sub-agents.ts';
@@ -49,7 +50,8 @@ class Reading {
         }
         case 'call-settled': {
           const call = callOf(state, event.callId);
-          if (this.#isDecided(call)) this.#tell(call, ofResult(event.result, time, isInDoubt(call)));
+          const outcome = isRecallable(call) ? notRun('recalled', time) : ofResult(event.result, time, isInDoubt(call));
+          if (this.#isDecided(call)) this.#tell(call, outcome);
           break;
         }
         case 'call-ended-late': {
@@ -60,10 +62,18 @@ class Reading {
         case 'call-interrupted': {
           const call = callOf(state, event.callId);
           const { kind } = event.request;
+          if (event.request.kind === 'recall')
+            this.#tell(call, { state: 'running', ...defined({ startsAt: event.request.wait?.expiresAt }) });
           if (kind === 'doubt') this.#tell(call, { state: 'unknown', at: time });
           if (kind === 'approval' || kind === 'unavailable') this.#tell(call, notRun('changed', time));
           break;
         }
+        case 'call-frozen':
+          this.#tell(callOf(state, event.callId), { state: 'frozen', ...event.freeze });
+          break;
+        case 'run-unfrozen':
+          this.#unfreeze(state);
+          break;
         case 'call-went-on': {
           const call = callOf(state, event.callId);
           if (call) this.read(subAgentState(call), event.inside, time ?? undefined, inOne);
@@ -102,6 +112,13 @@ class Reading {
     if (call.unasked !== undefined) this.found.set(call.unasked, outcome);
     const last = this.#decided?.get(call.id);
     if (last !== undefined) this.found.set(last, outcome);
+  }
+
+  #unfreeze({ turn }: State): void {
+    for (const call of turn?.calls ?? []) {
+      if (call.frozen) this.#tell(call, { state: 'running' });
+      if (hasSubAgent(call)) this.#unfreeze(subAgentState(call));
+    }
   }
 
   /** The run ended before its call did. */

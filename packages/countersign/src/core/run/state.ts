@@ -68,6 +68,10 @@ export function fold(state: State, event: RunEvent): State {
         unasked: event.allowed ? unaskedId(call) : call.unasked,
         phase: CLEARED,
       }));
+    case 'call-frozen':
+      return changeCall(state, event.callId, (call) => ({ ...call, frozen: event.freeze }));
+    case 'run-unfrozen':
+      return unfreeze(state);
     case 'call-went-on':
       return {
         ...changeCall(state, event.callId, (call) => advanceSubAgent(call, event, fold)),
@@ -119,6 +123,15 @@ export function fold(state: State, event: RunEvent): State {
   }
 }
 
+/** The state without the start of a call, which a freeze kept from starting. `before`: the call as it was. */
+export function withoutStart(
+  state: State,
+  before: Call,
+  { freeze: frozen }: RunEvent & { type: 'call-frozen' },
+): State {
+  return callOf(state, before.id) ? changeCall(state, before.id, () => ({ ...before, frozen })) : state;
+}
+
 export function waitingCalls(state: State): readonly Call[] {
   return state.turn?.calls.filter((call) => pendingRequestId(call) !== undefined) ?? [];
 }
@@ -150,8 +163,8 @@ function requestedCalls(content: readonly Part[], ids: readonly CallIds[]): read
 }
 
 /** As an approval of the input that the grant was checked with. */
-function grantCall(call: Call, { grantId, amount, runsWith, policies }: RunEvent & { type: 'call-granted' }): Call {
-  const granted = defined({ id: grantId, amount });
+function grantCall(call: Call, { grantId, amount, by, runsWith, policies }: RunEvent & { type: 'call-granted' }): Call {
+  const granted = defined({ id: grantId, amount, by });
   const input = runsWith === undefined ? call.input : runsWith;
   const approvals: Call['approvals'] = [...call.approvals, 'approval'];
   return { ...call, policies, granted, unasked: unaskedId(call), runsWith: input, approvals, phase: CLEARED };
@@ -190,14 +203,20 @@ function endLate(state: State, late: RunEvent & { type: 'call-ended-late' }, pat
 
 function interruptCall(call: Call, { request, inner }: RunEvent & { type: 'call-interrupted' }): Call {
   if (request.kind === 'inside') return { ...pauseSubAgent(call, request.id, inner), approvedPreview: undefined };
+  // It stays approved, or granted, while it waits.
+  if (request.kind === 'recall') return { ...call, phase: { at: 'waiting', request } };
   const { phase, resumed, decided } = call;
   // A person is asked instead, so a grant that was not used no longer counts.
   const loses = call.granted !== undefined && call.starts === 0;
+  const isAgain = call.approvals.includes('recall');
   const asked: Call = {
     ...call,
     granted: loses ? undefined : call.granted,
     unasked: call.starts === 0 ? undefined : call.unasked,
-    approvals: loses ? call.approvals.filter((kind) => kind !== 'approval') : call.approvals,
+    approvals:
+      loses || isAgain
+        ? call.approvals.filter((kind) => kind !== 'recall' && !(loses && kind === 'approval'))
+        : call.approvals,
     pauses: call.pauses + 1,
     resumed: undefined,
     // The earlier decisions let nothing run.
@@ -226,13 +245,21 @@ function decideCall(
   if (pendingRequestId(call) !== event.requestId)
     throw new InvariantError('invariant', event, `Interrupt ${event.requestId} does not wait for a decision.`);
   const request = call.phase.at === 'waiting' ? call.phase.request : undefined;
+  // Its time has passed: it starts as the people decided.
+  if (request?.kind === 'recall' && decision.type === 'approve')
+    return {
+      ...call,
+      runsWith: call.runsWith === undefined ? boundOf(request).runsWith : call.runsWith,
+      approvals: [...call.approvals, 'recall'],
+      phase: CLEARED,
+    };
   const { decided: before } = call;
   const earlier = before ? [...before.earlier, decisionMetadata(before.decision)] : [];
   const decided: Call = {
     ...call,
     policies: policiesIn(progress, request) ?? call.policies,
     editors: editorsAfter(call, progress, decision),
-    decided: { request, decision, earlier, ids: idsAfter(call, event, request) },
+    decided: { request, decision, at: event.at, earlier, ids: idsAfter(call, event, request) },
   };
   const answer = answerFor(request, decision);
   if (answer) return clear(decided, { type: 'approve' }, request, { value: answer });
@@ -312,6 +339,12 @@ function clear(call: Call, decision: RunDecision, card: Request | undefined, res
     resumed: resumed ?? call.resumed,
     phase: CLEARED,
   };
+}
+
+function unfreeze(state: State): State {
+  if (!state.turn) return state;
+  const calls = state.turn.calls.map((call) => changeSubAgent({ ...call, frozen: undefined }, unfreeze));
+  return { ...state, turn: { ...state.turn, calls } };
 }
 
 /** `resumed`: the note of a decision, which the turn keeps. */

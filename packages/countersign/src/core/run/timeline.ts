@@ -1,5 +1,6 @@
 // The timeline of a run: all its steps with start and end, in one list. The CLI, traces and the inbox are views of it.
 
+import type { Frozen } from '../authority/freeze.ts';
 import type { Policies, Vote, Who } from '../authority/policy.ts';
 import { defined, type Json } from '../json.ts';
 import { isToolRequest, type Message, type Part } from '../messages/message.ts';
@@ -100,6 +101,10 @@ export type TimelineEntry = {
   /** The call of an outside program may run, and waits until that program runs it. `as`: its row in lists, if a rule let it run. */
   | { readonly type: 'call-cleared'; readonly call: TimelineCall; readonly as?: string }
   | { readonly type: 'call-held'; readonly call: TimelineCall }
+  /** A freeze kept the call from starting. */
+  | { readonly type: 'call-frozen'; readonly call: TimelineCall; readonly freeze: Frozen }
+  /** A freeze has ended, and frozen calls of the run may start. */
+  | { readonly type: 'run-unfrozen' }
   | { readonly type: 'late-result'; readonly call: TimelineCall; readonly result: Result }
   | { readonly type: 'run-failed'; readonly message: string | null }
   | { readonly type: 'run-continued' }
@@ -219,6 +224,10 @@ class Conversation {
         return [{ type: 'call-committed', call: named(this.#call(event.callId)) }];
       case 'call-held':
         return [{ type: 'call-held', call: named(this.#call(event.callId)) }];
+      case 'call-frozen':
+        return [{ type: 'call-frozen', call: named(this.#call(event.callId)), freeze: event.freeze }];
+      case 'run-unfrozen':
+        return [{ type: 'run-unfrozen' }];
       case 'call-ended-late':
         return [this.#lateResult(event.path ?? [], event.callId, event.result)];
       case 'vote-cast':

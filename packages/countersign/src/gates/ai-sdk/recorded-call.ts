@@ -70,6 +70,7 @@ export function resultOf(status: CallStatus, tool: string): unknown {
       throw new Refused(`${tool} is still waiting for a decision. It was not run.`);
     case 'approved':
       if (status.isStarted) throw new Refused(unknownOutcome(tool));
+      if (status.frozen) throw new Refused(`${tool} is frozen (${status.frozen.reason}). It was not run.`);
       throw new Refused(`${tool} is approved but has no result yet. Send the message again.`);
   }
 }

@@ -8,6 +8,7 @@ import type { Driver, Run } from '../run.ts';
 import { resumedOf } from '../tool/continuation.ts';
 import type { ApprovalContext, SubAgentContext, ToolContext } from '../tool/definition.ts';
 import { LostSignal } from '../tool/signal.ts';
+import { sourcesOf } from './origins.ts';
 
 /** `unbegun` collects the steps whose work has not begun. */
 export function bodyContext(
@@ -41,7 +42,9 @@ const NEVER = new AbortController().signal;
 
 export function subAgentContext(run: Run, driver: Driver, call: Call): SubAgentContext {
   const { signal, emit } = driver;
-  return defined({ ref: call.ref, signal, emit, record: run.subAgentRecord(call, driver) });
+  const { tools, policies, outer, usesOrigins } = driver;
+  const sources = usesOrigins ? () => sourcesOf({ tools, policies, outer, state: run.state }) : undefined;
+  return defined({ ref: call.ref, signal, emit, record: run.subAgentRecord(call, driver), outer: sources });
 }
 
 function stepsOf(run: Run, call: Call, unbegun: string[]): ToolContext['step'] {

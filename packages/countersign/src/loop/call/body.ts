@@ -79,7 +79,7 @@ function recordFailure(run: Run, driver: Driver, tool: ToolDefinition, call: Cal
   if (error instanceof LostSignal || error instanceof LeftSignal) return;
   if (error instanceof HeldSignal) {
     holdSubAgent(run, call, error.messages);
-    if (!driver.signal?.aborted) run.failures.push({ call, error: error.cause });
+    if (!driver.signal?.aborted && error.cause !== undefined) run.failures.push({ call, error: error.cause });
     return;
   }
   const waiting = refusedBySubAgent(run, call, error);

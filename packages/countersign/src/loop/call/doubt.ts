@@ -1,14 +1,13 @@
 // Doubt: a call that was started and has no result. It runs again only if that is safe; otherwise a person is asked.
 
-import { progressOf } from '../../core/authority/ballots.ts';
-import { isFor, standingVotes } from '../../core/authority/tally.ts';
 import { messageOf } from '../../core/errors.ts';
 import { defined, isObject } from '../../core/json.ts';
 import type { Bound, Doubt, Previews } from '../../core/request/request.ts';
-import { type Call, requestId, type State } from '../../core/run/call.ts';
+import type { Call, State } from '../../core/run/call.ts';
 import type { Driver, Run } from '../run.ts';
 import type { ToolDefinition, Verified } from '../tool/definition.ts';
 import { warn } from '../warning.ts';
+import { approversOf } from './approvers.ts';
 import { runBody } from './body.ts';
 import { boundSoFar, boundTo, validInput } from './bound-input.ts';
 import { changedKind, mayRunAgain } from './gate.ts';
@@ -27,7 +26,7 @@ export async function settleDoubt(run: Run, driver: Driver, call: Call): Promise
     if (tool && input?.ok) {
       bound = await boundTo(tool, call, input.value);
       if (isHarmless(tool, call)) {
-        const found = await obstacle(driver, tool, call, bound);
+        const found = await obstacle(run, driver, tool, call, bound);
         if (!found) return runBody(run, driver, tool, call, input.value);
         against = found;
       }
@@ -40,7 +39,7 @@ export async function settleDoubt(run: Run, driver: Driver, call: Call): Promise
       }
       if (found) against = { finding: FINDINGS[found] };
       if (found === 'nothing' && isSettled) {
-        const still = await obstacle(driver, tool, call, bound);
+        const still = await obstacle(run, driver, tool, call, bound);
         if (!still) return runBody(run, driver, tool, call, input.value);
         against = still;
       }
@@ -61,8 +60,14 @@ export async function settleDoubt(run: Run, driver: Driver, call: Call): Promise
 type Obstacle = { readonly finding: string; readonly previews?: Previews };
 
 /** Why the call must not run again by itself; undefined if it may. */
-async function obstacle(driver: Driver, tool: ToolDefinition, call: Call, bound: Bound): Promise<Obstacle | undefined> {
-  if (!(await mayRunAgain(driver, tool, call, bound))) return { finding: NEEDS_APPROVAL };
+async function obstacle(
+  run: Run,
+  driver: Driver,
+  tool: ToolDefinition,
+  call: Call,
+  bound: Bound,
+): Promise<Obstacle | undefined> {
+  if (!(await mayRunAgain(run, driver, tool, call, bound))) return { finding: NEEDS_APPROVAL };
   // The effect of an idempotent call may already show in its preview, and it may run twice.
   const previews = tool.idempotent ? undefined : await changedPreview(driver, tool, call);
   return previews && { finding: PREVIEW_CHANGED, previews };
@@ -118,19 +123,6 @@ async function doubtAbout(state: State, tool: ToolDefinition | undefined, call: 
     }),
   };
 }
-
-/** Everyone whose vote or decision let the call run, the first first. */
-function approversOf(state: State, { id, pauses, decided }: Call): readonly string[] {
-  const ids = Array.from({ length: pauses }, (_, index) => requestId(id, index + 1));
-  const voters = ids.flatMap((request) => standingVotes(progressOf(state, request).votes).filter(isFor));
-  const made = decided ? [...decided.earlier, decided.decision] : [];
-  const deciders = made.filter(({ type }) => typeof type === 'string' && RUNS.has(type));
-  const people = [...voters, ...deciders].map(({ by }) => by);
-  return [...new Set(people.filter((person) => typeof person === 'string'))];
-}
-
-/** The decisions, and the notes of earlier ones, after which a body runs. */
-const RUNS: ReadonlySet<string> = new Set(['approve', 'edit', 'restart']);
 
 /** The tool's own words. What is no text is left out, with a warning: the request must be asked in any case. */
 async function howToCheck(tool: ToolDefinition, call: Call): Promise<string | undefined> {

@@ -14,6 +14,7 @@ import { approvalContext } from './body-context.ts';
 import { runsWithOf, type ValidInput, validInput } from './bound-input.ts';
 import { governRequest, isRuled, judge, judgedPlainly } from './judge.ts';
 import type { Governed, Judging } from './judged.ts';
+import { type LazyOrigins, originsIn } from './origins.ts';
 import { ask, askUnavailable, asPayload, requestersOf } from './pause.ts';
 import { changedPreview, isCompared, previewOf } from './preview.ts';
 import { failed, settle } from './result.ts';
@@ -45,6 +46,7 @@ function passWith(
   if (isNew(call) && !tool.body) return askQuestion(run, driver, tool, call, input.value);
   if (isUnasked(driver.policies, tool, call) || isSentBack(run, call))
     return passAsking(run, driver, tool, call, input);
+  if (call.policies && isOutdated(call, driver.clock())) return passAsking(run, driver, tool, call, input);
   return call.granted || isCompared(tool, call) ? passApproved(run, driver, tool, call, input) : input;
 }
 
@@ -80,13 +82,20 @@ export function isNew({ phase }: Call): boolean {
 }
 
 /** True if a call whose outcome is unknown may run again without a new approval. */
-export async function mayRunAgain(driver: Driver, tool: ToolDefinition, call: Call, bound: Bound): Promise<boolean> {
+export async function mayRunAgain(
+  run: Run,
+  driver: Driver,
+  tool: ToolDefinition,
+  call: Call,
+  bound: Bound,
+): Promise<boolean> {
   if (!isUnasked(driver.policies, tool, call)) return true;
   const input = await validInput(tool, heldTo(call, bound));
   if (!input.ok) return false;
   const { runsWith: json = call.input } = bound;
   const ctx = approvalContext(driver, call);
-  return (await judge(driver, { tool, input: input.value, json, ctx, requesters: [] })).then === 'run';
+  const origins = driver.usesOrigins ? originsIn(run, driver, tool, call, bound) : undefined;
+  return (await judge(driver, { tool, input: input.value, json, ctx, requesters: [], origins })).then === 'run';
 }
 
 async function askQuestion(
@@ -113,7 +122,9 @@ async function askApproval(
   // Before the gate, which may change its copy.
   const binding = runsWithOf(tool, call, input);
   const bound = binding instanceof Promise ? await binding : binding;
-  const judged = judgedPlainly(driver, tool) ?? (await judge(driver, judging(run, driver, tool, call, bound, input)));
+  const origins = driver.usesOrigins ? originsIn(run, driver, tool, call, bound) : undefined;
+  const asked = judgedPlainly(driver, tool);
+  const judged = asked ?? (await judge(driver, judging(run, driver, tool, call, bound, input, origins)));
   if (judged.says) await recordSays(run, driver, tool, { call, bound, judged });
   if (judged.then === 'deny') return void settle(run, call, denied(call, judged.why));
   const revised = run.state.sentBack && revisedBy(run.state, call);
@@ -122,7 +133,7 @@ async function askApproval(
     if (!rule || !driver.limits.awaitCaller) return heldTo(call, bound);
     const { governed } = await askAnyway(run, driver, tool, call, bound, input);
     const payload = approvalPayload(run.state.mayHaveActed, call, true);
-    const allowed = { tool, call, bound, policies: governed.policies, payload, options: undefined };
+    const allowed = { tool, call, bound, policies: governed.policies, payload, options: undefined, origins };
     return void (await clearByRule(run, driver, rule, allowed));
   }
   const { approval, governed } =
@@ -131,14 +142,14 @@ async function askApproval(
   // A person has seen another preview, or asked for changes, so a person decides on this one.
   const payload = approvalPayload(run.state.mayHaveActed, call, approval);
   const options = approval === true ? undefined : approval;
-  const asking = { tool, call, bound, policies, payload, options };
+  const asking = { tool, call, bound, policies, payload, options, origins };
   const granted = changed || revised || !driver.grants ? undefined : await useGrant(run, driver, asking);
   if (granted) return granted === 'at-start' ? undefined : heldTo(call, bound);
   const preview = changed?.preview ?? (tool.preview && (await previewOf(driver, tool, heldTo(call, bound))));
   // The call stays unchanged, and asks when the run continues.
   if (preview && driver.signal?.aborted) return undefined;
   const previews = changed ?? (preview && { preview });
-  await ask(run, driver, call, { tool, kind: 'approval', payload, options, governed, bound, previews });
+  await ask(run, driver, call, { tool, kind: 'approval', payload, options, governed, bound, previews, origins });
   return undefined;
 }
 
@@ -157,10 +168,18 @@ async function askAnyway(
   return { approval: true, governed: await governRequest(driver, request, 'approval', tool.asks, known) };
 }
 
-function judging(run: Run, driver: Driver, tool: ToolDefinition, call: Call, bound: Bound, input: unknown): Judging {
+function judging(
+  run: Run,
+  driver: Driver,
+  tool: ToolDefinition,
+  call: Call,
+  bound: Bound,
+  input: unknown,
+  origins?: LazyOrigins,
+): Judging {
   const { runsWith = call.input } = bound;
   const requesters = requestersOf(run.state, driver, call);
-  return { tool, input, json: runsWith, ctx: approvalContext(driver, call), requesters };
+  return { tool, input, json: runsWith, ctx: approvalContext(driver, call), requesters, origins };
 }
 
 export const denied = ({ name }: Call, why: string): Result => ({
@@ -229,6 +248,12 @@ export function changedKind({ name, body, innerTools }: ToolDefinition, call: Ca
   return wasAgent ? `${name} was an agent when it started, and is now a tool.` : undefined;
 }
 
+/** The approval is older than one of its policies allows. */
+function isOutdated({ policies, decided, starts }: Call, now: number): boolean {
+  const at = decided?.at;
+  return starts === 0 && at !== undefined && policies?.some(({ validFor = Infinity }) => now - at > validFor) === true;
+}
+
 /** A person asked for changes to an earlier call of the tool, and no person has decided about this one. */
 function isSentBack({ state }: Run, call: Call): boolean {
   return state.sentBack !== undefined && isUndecided(call) && revisedBy(state, call) !== undefined;
@@ -240,4 +265,5 @@ function isUnasked({ rules }: Policies, tool: ToolDefinition, call: Call): boole
   return isGated && isUndecided(call);
 }
 
-const isUndecided = ({ approvals }: Call): boolean => approvals.every((kind) => kind === 'interrupt');
+const isUndecided = ({ approvals }: Call): boolean =>
+  approvals.every((kind) => kind === 'interrupt' || kind === 'recall');

@@ -1,5 +1,5 @@
 // An edit asks every source anew: what the gate, the rules and the application say of the edited input governs what follows.
-import type { Json } from '../../core/json.ts';
+import { defined, type Json } from '../../core/json.ts';
 import type { Bound } from '../../core/request/request.ts';
 import type { Call } from '../../core/run/call.ts';
 import type { Driver } from '../run.ts';
@@ -8,6 +8,7 @@ import { approvalContext } from './body-context.ts';
 import { runsWithOf, validInput } from './bound-input.ts';
 import { judge } from './judge.ts';
 import type { Judged } from './judged.ts';
+import { type Conversation, type LazyOrigins, lazyOrigins } from './origins.ts';
 
 export type JudgedEdit =
   | { readonly ok: false; readonly why: string }
@@ -17,6 +18,7 @@ export type JudgedEdit =
       readonly call: Call;
       readonly bound: Bound;
       readonly judged: Exclude<Judged, { then: 'deny' }>;
+      readonly origins?: LazyOrigins;
     };
 
 const notDefined = (name: string): string => `The tool ${name} is not defined in this process`;
@@ -28,6 +30,7 @@ export async function judgeEdit(
   asked: Call,
   input: Json,
   requesters: readonly string[],
+  conversation?: Conversation,
 ): Promise<JudgedEdit> {
   if (!tool || tool.gateIsElsewhere) {
     const what = tool ? `The gate of ${asked.name} is a function of another process` : notDefined(asked.name);
@@ -39,9 +42,11 @@ export async function judgeEdit(
   const bound = await runsWithOf(tool, call, parsed.value);
   const { runsWith: json = input } = bound;
   const ctx = approvalContext(driver, call);
-  const judged = await judge(driver, { tool, input: parsed.value, json, ctx, requesters });
+  const edit = { proposed: asked.edit ? asked.edit.proposed : asked.input };
+  const origins = conversation && lazyOrigins(conversation, tool, { input, edit }, bound);
+  const judged = await judge(driver, { tool, input: parsed.value, json, ctx, requesters, ...defined({ origins }) });
   if (judged.then === 'deny') return { ok: false, why: judged.why };
   // Whoever chooses the input must not choose one about which the gate cannot say who decides.
   if (judged.then === 'ask' && judged.failure !== undefined) return { ok: false, why: `${judged.failure}.` };
-  return { ok: true, call, bound, judged };
+  return { ok: true, call, bound, judged, ...defined({ origins }) };
 }

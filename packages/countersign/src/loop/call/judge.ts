@@ -1,8 +1,8 @@
 // What the sources say about a call: its tool, the operator's rules and the application. The pure core joins them.
 import { type CallRule, type CallSays, joined, mayRun, withDeciders } from '../../core/authority/may-run.ts';
-import { ANYONE, deadlineMayApprove, type Policies, type Policy } from '../../core/authority/policy.ts';
+import { ANYONE, deadlineMayApprove, type Policies, type Policy, withRecall } from '../../core/authority/policy.ts';
 import { deadlineProblem } from '../../core/authority/policy-problem.ts';
-import { ruleSays } from '../../core/authority/rule.ts';
+import { forTool, goesByOrigin, ruleSays } from '../../core/authority/rule.ts';
 import { messageOf } from '../../core/errors.ts';
 import { defined, type Json } from '../../core/json.ts';
 import type { RequestKind } from '../../core/request/request.ts';
@@ -12,16 +12,20 @@ import { mergedWait, type WaitOptions } from '../tool/ask-options.ts';
 import type { ApprovalContext, PolicyConfig, PolicyRequest, Rule, ToolDefinition } from '../tool/definition.ts';
 import { governedBy, nobody } from '../tool/policies.ts';
 import type { Governed, Judged, Judging } from './judged.ts';
-import { judgePlan } from './plan.ts';
+import { judgePlan, withoutRecall } from './plan.ts';
 import { reviewed } from './review.ts';
 
 /** What `judge` finds for a tool that always asks, where no other source has a say and no policy counts. */
 export function judgedPlainly({ policies, asker }: Driver, tool: ToolDefinition): Judged | undefined {
-  if (tool.needsApproval !== true || tool.plan || tool.asksByDefault || tool.rules || policies.rules.length > 0)
-    return undefined;
+  if (tool.needsApproval !== true || tool.plan || tool.asksByDefault) return undefined;
+  if (tool.rules || tool.policies || policies.rules.length > 0) return undefined;
   if (policies.policyFor || tool.asks.onExpiry !== undefined) return undefined;
   if (asker && policies.defaultDeciders?.({ startedBy: asker.startedBy })) return undefined;
-  return { then: 'ask', approval: true, governed: { policies: ANYONE, waits: [{ wait: tool.asks, policy: 0 }] } };
+  return {
+    then: 'ask',
+    approval: true,
+    governed: { policies: withRecall(ANYONE, tool.recallFor), waits: [{ wait: tool.asks, policy: 0 }] },
+  };
 }
 
 /** Asks every source anew. A source that fails asks; one that names who decides then names nobody. */
@@ -35,10 +39,16 @@ export async function judge(driver: Driver, judging: Judging): Promise<Judged> {
   const own = typeof said === 'object' ? said : {};
   const { labels, risk, reversibility } = { ...tool.asks, ...own };
   const agent = driver.asker?.agent ?? null;
+  const findOrigins =
+    judging.origins && isRuled(tool) && rules.some((rule) => goesByOrigin(rule) && forTool(rule, tool.name))
+      ? judging.origins
+      : undefined;
+  const origins = findOrigins?.();
   const facts = {
     tool: tool.name,
     agent,
     input: json,
+    origins,
     labels,
     risk,
     reversibility,
@@ -52,12 +62,12 @@ export async function judge(driver: Driver, judging: Judging): Promise<Judged> {
   const asks = said === false ? ('allow' as const) : isUndecided ? ('undecided' as const) : ('ask' as const);
   // Most calls have no rule, so the tool alone says whether they ask.
   const first = applied.length > 0 && mayRun({ ...facts, own: asks }, applied.map(withoutPolicy));
-  const kinds = defined({ labels, risk, reversibility, ...(tool.isDescribed && { isDescribed: true }) });
+  const kinds = defined({ labels, risk, reversibility, origins, ...(tool.isDescribed && { isDescribed: true }) });
   const plainly = { says: { own: asks, ...kinds } };
   if (first && first.then === 'deny') return { ...first, ...plainly };
   if (first && first.then === 'run' && !first.observed)
     return { ...RUNS, ...defined({ rule: first.rule }), ...plainly };
-  if (!first && asks === 'allow') return RUNS;
+  if (!first && asks === 'allow') return origins ? { ...RUNS, ...plainly } : RUNS;
   const { policy: named, ...options } = own;
   const governed = 'policy' in own ? await governedBy(named, driver.policies, input, ctx) : NO_POLICY;
   const ownWait = mergedWait(mergedWait(tool.asks, governed.waits), options);
@@ -65,10 +75,12 @@ export async function judge(driver: Driver, judging: Judging): Promise<Judged> {
   const added = policyFor && (await addedPolicy(driver, { ...judging, kind: 'approval' }));
   const sources = {
     own: asks,
-    ...(asks !== 'allow' && { policies: [timed(governed.policy, ownWait), ...(plan?.policies ?? [])] }),
+    ...(asks !== 'allow' && {
+      policies: tool.policies ?? [timed(governed.policy, ownWait), ...(plan?.policies ?? [])],
+    }),
     ...(added && { added: added.policy }),
   };
-  const says = applied.length > 0 ? { says: { ...sources, ...kinds } } : undefined;
+  const says = applied.length > 0 || origins ? { says: { ...sources, ...kinds } } : undefined;
   const result = mayRun(
     { ...facts, ...sources },
     applied.map((rule, index) => ({ ...rule, policy: timed(others[index]?.policy ?? {}, others[index]?.waits ?? {}) })),
@@ -84,7 +96,8 @@ export async function judge(driver: Driver, judging: Judging): Promise<Judged> {
   const opinion = await reviewed(driver, asked, { ...call, ...defined({ labels, risk, reversibility }) }, ctx);
   const reviews = [...(plan?.reviews ?? []), ...opinion.reviews];
   // Behind the others, which keep their places: it adds, whatever it says.
-  const policies: Policies = [...defaulted(driver, judging, result.policies), ...opinion.policies];
+  const all: Policies = [...defaulted(driver, judging, result.policies), ...opinion.policies];
+  const policies = plan ? withoutRecall(all) : withRecall(all, tool.recallFor);
   const waiting = [
     { wait: ownWait, policy: timed(governed.policy, ownWait) },
     ...others.map(({ policy, waits }) => ({ wait: waits, policy: timed(policy, waits) })),
@@ -158,7 +171,7 @@ export async function governRequest(
   const added = await addedPolicy(driver, { ...request, kind });
   const more = added ? [added.policy] : [];
   const all: Policies = known ? [...known, ...more] : joined([timed({}, wait), ...more]);
-  const policies = defaulted(driver, request, all);
+  const policies = withRecall(defaulted(driver, request, all), request.tool?.recallFor);
   const waits = [{ wait, policy: 0 }, ...(added ? [{ wait: added.waits, policy: placeOf(all, added.policy) }] : [])];
   return { policies, waits };
 }

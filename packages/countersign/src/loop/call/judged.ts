@@ -5,6 +5,7 @@ import type { Json } from '../../core/json.ts';
 import type { Review } from '../../core/request/request.ts';
 import type { WaitOptions } from '../tool/ask-options.ts';
 import type { Approval, ApprovalContext, ToolDefinition } from '../tool/definition.ts';
+import type { LazyOrigins } from './origins.ts';
 
 /** A call as its sources see it. `input` is as the tool's schema parsed it, `json` as it would be recorded. */
 export type Judging = {
@@ -13,6 +14,8 @@ export type Judging = {
   readonly json: Json;
   readonly ctx: ApprovalContext;
   readonly requesters: readonly string[];
+  /** Absent where nothing can be searched. */
+  readonly origins?: LazyOrigins | undefined;
 };
 
 /** Who must decide a request, and how each source lets it wait. */

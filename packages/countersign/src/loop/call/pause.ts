@@ -43,6 +43,7 @@ import type { AskOptions, InterruptOptions } from '../tool/signal.ts';
 import { boundSoFar, boundTo } from './bound-input.ts';
 import { endingFor, governRequest } from './judge.ts';
 import type { Governed } from './judged.ts';
+import { type LazyOrigins, originsIn } from './origins.ts';
 import { failed, failedInBody, settle } from './result.ts';
 import { type Times, timesOf } from './times.ts';
 import { titleOf } from './title.ts';
@@ -60,15 +61,22 @@ type Question = {
   /** A later request about an approved call shows the approved preview, unless given. */
   readonly previews?: Previews | undefined;
   readonly doubt?: Doubt;
+  /** Where the values of the input came from. */
+  readonly origins?: LazyOrigins | undefined;
 };
 
 /** Records the request with its title. If its options are invalid, the call fails instead. */
-export async function ask(
-  run: Run,
-  driver: Driver,
-  call: Call,
-  { tool, kind, payload, options: given = PLAIN, governed: known, bound = boundSoFar(call), previews, doubt }: Question,
-): Promise<void> {
+export async function ask(run: Run, driver: Driver, call: Call, asked: Question): Promise<void> {
+  const {
+    tool,
+    kind,
+    payload,
+    options: given = PLAIN,
+    governed: known,
+    bound = boundSoFar(call),
+    previews,
+    doubt,
+  } = asked;
   if (run.isSuperseded(call)) return;
   const options = given === PLAIN ? PLAIN : askOptionsOf(given);
   const problem = given === PLAIN ? undefined : problemOf(kind, given, options);
@@ -83,9 +91,9 @@ export async function ask(
   const { runsWith: json = call.input } = bound;
   const requesters = requestersOf(run.state, driver, call);
   const wait = options === PLAIN ? (tool?.asks ?? PLAIN) : mergedWait(tool?.asks, options);
-  const asked = { tool, name: call.name, input: json, json, requesters };
+  const request = { tool, name: call.name, input: json, json, requesters };
   const governed =
-    known ?? (await governRequest(driver, asked, kind, wait, kind === 'interrupt' ? undefined : call.policies));
+    known ?? (await governRequest(driver, request, kind, wait, kind === 'interrupt' ? undefined : call.policies));
   if (run.isSuperseded(call)) return;
   const { policies, waits: sources } = governed;
   const onExpiry = sources.find(({ wait: own }) => own.onExpiry !== undefined)?.wait.onExpiry;
@@ -101,8 +109,10 @@ export async function ask(
   const revises = kind === 'approval' && (run.state.sentBack ?? call.decided) !== undefined;
   const previous = revises ? previousOf(run.state, call) : undefined;
   const reviews = governed.reviews && { reviews: governed.reviews };
-  const shown = { ...shownOf(tool, call, { payload, title, wait }), ...(previous && { previous }), ...reviews };
-  const request = requestOf(kind, {
+  const origins = asked.origins ?? (driver.usesOrigins ? originsIn(run, driver, tool, call, bound) : undefined);
+  const said = shownOf(tool, call, { payload, title, wait, origins });
+  const shown = { ...said, ...(previous && { previous }), ...reviews };
+  const made = requestOf(kind, {
     id: requestId(call.id, call.pauses + 1),
     shown: doubt ? { ...shown, doubt } : shown,
     authority: { policies, requesters },
@@ -111,21 +121,33 @@ export async function ask(
     previews: shownPreviews,
     answer,
   });
-  run.record({ v: EVENT_VERSION, type: 'call-interrupted', callId: call.id, request });
+  run.record({ v: EVENT_VERSION, type: 'call-interrupted', callId: call.id, request: made });
 }
 
 /** What a person reads of the request. */
 function shownOf(
   tool: ToolDefinition | undefined,
   { input, decided }: Call,
-  { payload, title, wait }: { readonly payload: Json; readonly title: string | undefined; readonly wait: WaitOptions },
+  {
+    payload,
+    title,
+    wait,
+    origins,
+  }: Pick<Question, 'payload' | 'origins'> & {
+    readonly title: string | undefined;
+    readonly wait: WaitOptions;
+  },
 ): Shown {
   const { labels, risk, reversibility } = wait;
   const agentReason = (tool?.asksReason && reasonIn(input)) ?? decided?.request?.shown.agentReason;
   // What one request keeps out of notices is not in those of the next, even if the tool has changed or is missing.
   const notice = tool?.notice ?? decided?.request?.shown.notice;
-  return defined({ payload, title, agentReason, labels, risk, reversibility, notice });
+  const commentsForModel = tool?.commentsForModel;
+  const said = { payload, title, agentReason, labels, risk, notice, commentsForModel, origins: origins?.() };
+  return defined({ ...said, ...(tool?.undo ? UNDOABLE : { reversibility }) });
 }
+
+const UNDOABLE = { reversibility: 'reversible', hasUndo: true } as const;
 
 /** What a request for approval would have shown of a call that a grant lets run. Invalid options are left out. */
 export async function unaskedShown(
@@ -133,12 +155,13 @@ export async function unaskedShown(
   call: Call,
   bound: Bound,
   payload: Json,
-  given: InterruptOptions = PLAIN,
+  { options: given = PLAIN, origins }: Pick<Question, 'options' | 'origins'>,
 ): Promise<Shown> {
   const options = askOptionsOf(given);
   const title = await titleOf(tool, call, bound, given.title);
   const isValid = problemOf('approval', given, options) === undefined;
-  return shownOf(tool, call, { payload, title, wait: mergedWait(tool.asks, isValid ? options : PLAIN) });
+  const wait = mergedWait(tool.asks, isValid ? options : PLAIN);
+  return shownOf(tool, call, { payload, title, wait, origins });
 }
 
 /** What the request revises. Nothing is recorded between this and the request, so that each is revised once. */
@@ -260,16 +283,19 @@ export async function pauseInBody(
   else settle(run, call, failedInBody(tool, call, `The question from ${call.name} is not JSON: ${shown.problem}.`));
 }
 
-/** The requests of a `generate` inside a body are asked for the people of the run that it is in. */
+/**
+ * The requests of a `generate` inside a body are asked for the people of the run that it is in. Its prompt is code's, so what it says
+ * about origins does not count.
+ */
 function askedBy(messages: readonly Message[], requesters: readonly string[]): readonly Message[] {
-  if (requesters.length === 0) return messages;
   const marked = (part: Part): Part => {
     if (!isToolRequest(part)) return part;
     const { metadata = {} } = part;
     const inner = isObject(metadata.inner) ? (metadata.inner as { readonly messages?: readonly Message[] }) : undefined;
     const inside = inner?.messages && { inner: { ...inner, messages: askedBy(inner.messages, requesters) } };
     const isAsking = 'interrupt' in metadata && !('requesters' in metadata);
-    return { ...part, metadata: { ...metadata, ...inside, ...(isAsking && { requesters }) } as Metadata };
+    const { origins: _ofItsOwn, ...rest } = metadata;
+    return { ...part, metadata: { ...rest, ...inside, ...(isAsking && { requesters }) } as Metadata };
   };
   return messages.map((message) =>
     message.role === 'model' ? { ...message, content: message.content.map(marked) } : message,

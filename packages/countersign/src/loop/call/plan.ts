@@ -19,6 +19,7 @@ import { shortTitle } from '../tool/title.ts';
 import { tool } from '../tool/tool.ts';
 import { runsWithOf } from './bound-input.ts';
 import type { Governed, Judged, Judging } from './judged.ts';
+import { originsOfStep } from './origins.ts';
 import { titleOf } from './title.ts';
 
 /** How a plan waits for a decision, and how long its steps hold after it. */
@@ -41,7 +42,7 @@ export const PLAN_OPTIONS: OptionTable<PlanOptions> = {
 
 const DESCRIPTION =
   'Proposes several calls at once. People approve them as one request. Then call the tools with exactly these inputs: those calls ' +
-  'nobody again. A step with `where` is for all calls that meet these conditions, at most `uses` of them; its input is an example.';
+  'ask nobody again. A step with `where` is for all calls that meet these conditions, at most `uses` of them; its input is an example.';
 
 /** `tools`: looked up when the plan is read, because later definitions count too. */
 export function planDefinition(
@@ -191,7 +192,8 @@ export async function judgePlan(judge: Judge, driver: Driver, judging: Judging):
   if (judging.tool.plan?.isOutside && asker.startedBy === null) return deny('A plan needs a person: pass `by`.');
   const judged: JudgedStep[] = [];
   for (const [index, step] of stepsIn(judging.json).entries()) {
-    const result = await judgeStep(judge, driver, judging, step);
+    const origins = judging.origins && (() => originsOfStep(judging.origins?.(), index));
+    const result = await judgeStep(judge, driver, { ...judging, origins }, step);
     if (typeof result === 'string') return deny(`Step ${index + 1} (${step.tool}): ${result}`);
     judged.push(result);
   }
@@ -213,6 +215,11 @@ export async function judgePlan(judge: Judge, driver: Driver, judging: Judging):
 const RISKS = ['high', 'medium', 'low'] as const;
 const REVERSIBILITIES: readonly Reversibility[] = ['irreversible', 'reversible', 'read-only'];
 
+/** A plan does nothing that could be recalled: each of its calls waits for itself. */
+export const withoutRecall = ([first, ...rest]: Policies): Policies => [unrecalled(first), ...rest.map(unrecalled)];
+
+const unrecalled = ({ recallFor: _ofItsCalls, ...policy }: Policy): Policy => policy;
+
 const deny = (why: string) => ({ then: 'deny', why }) as const;
 
 const titles = ({ json }: Judging, steps: readonly Shown[]): string =>
@@ -223,7 +230,7 @@ const titles = ({ json }: Judging, steps: readonly Shown[]): string =>
 async function judgeStep(
   judge: Judge,
   driver: Driver,
-  { tool: planTool, ctx, requesters }: Judging,
+  { tool: planTool, ctx, requesters, origins }: Judging,
   step: PlanStep,
 ): Promise<JudgedStep | string> {
   const { plan } = planTool;
@@ -233,7 +240,7 @@ async function judgeStep(
   const parsed = await tool.input.validate(copyOf(step.input));
   if (!parsed.ok) return `its input does not fit: ${parsed.problems.join('; ')}.`;
   const { input: json } = step;
-  const judged = await judge(driver, { tool, input: parsed.value, json, ctx, requesters });
+  const judged = await judge(driver, { tool, input: parsed.value, json, ctx, requesters, origins });
   if (judged.then === 'deny') return judged.why;
   if (judged.then === 'ask' && judged.failure !== undefined) return `${judged.failure}.`;
   const { governed = NOBODY_ASKS, approval = true } = judged.then === 'ask' ? judged : {};

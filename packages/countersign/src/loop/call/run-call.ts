@@ -1,12 +1,13 @@
 // One call of a tool, in three stages: find its tool, ask its gate, run its body.
 
 import { messageOf } from '../../core/errors.ts';
-import { type Call, callOf } from '../../core/run/call.ts';
+import { type Call, callOf, owesRecall } from '../../core/run/call.ts';
 import type { Driver, Run } from '../run.ts';
 import type { ToolDefinition } from '../tool/definition.ts';
 import { runBody } from './body.ts';
 import { changedKind, isNew, passGate } from './gate.ts';
 import { askUnavailable } from './pause.ts';
+import { askRecall } from './recall.ts';
 import { failed, settle } from './result.ts';
 
 /** Never rejects: every outcome of the call becomes an event of the run. */
@@ -17,7 +18,10 @@ export async function runCall(run: Run, driver: Driver, call: Call): Promise<voi
   try {
     const passing = passGate(run, driver, tool, call);
     const input = passing instanceof Promise ? await passing : passing;
-    if (input !== undefined && !driver.signal?.aborted) await runBody(run, driver, tool, call, input.value);
+    if (input === undefined || driver.signal?.aborted) return;
+    const passed = callOf(run.state, call.id);
+    if (passed && owesRecall(passed)) await askRecall(run, driver, tool, passed);
+    else await runBody(run, driver, tool, call, input.value);
   } catch (error) {
     const text = `The tool ${call.name} could not be run: ${messageOf(error)}`;
     // A schema may throw, for example when it looks something up. An approved call then waits, as if its input did not fit.

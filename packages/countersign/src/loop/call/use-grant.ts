@@ -4,13 +4,15 @@ import { forbidsGrants, type Policies } from '../../core/authority/policy.ts';
 import { matchOf, type RuleMatch } from '../../core/authority/rule.ts';
 import { defined, type Json, sameJson } from '../../core/json.ts';
 import type { Bound, Shown } from '../../core/request/request.ts';
-import { type Call, requestId } from '../../core/run/call.ts';
+import { type Call, owesRecall, requestId } from '../../core/run/call.ts';
 import { event, type Observed } from '../../core/run/event.ts';
 import type { Driver, Run } from '../run.ts';
 import type { ToolDefinition } from '../tool/definition.ts';
 import type { InterruptOptions } from '../tool/signal.ts';
 import type { Judged } from './judged.ts';
+import type { LazyOrigins } from './origins.ts';
 import { requestersOf, unaskedShown } from './pause.ts';
+import { askRecall } from './recall.ts';
 
 /** A call that a person would be asked about. */
 type Asking = {
@@ -20,6 +22,7 @@ type Asking = {
   readonly policies: Policies;
   readonly payload: Json;
   readonly options: InterruptOptions | undefined;
+  readonly origins: LazyOrigins | undefined;
 };
 
 /**
@@ -27,7 +30,7 @@ type Asking = {
  * a call whose grant ended before its start. `at-start`: the call of a program outside takes its use when it starts.
  */
 export async function useGrant(run: Run, driver: Driver, asking: Asking): Promise<'now' | 'at-start' | undefined> {
-  const { call, bound, policies } = asking;
+  const { call, bound, policies, origins } = asking;
   if (!driver.grants || bound.readAnew || call.granted) return undefined;
   // Only a plan lets such a call pass.
   if (policies.some(forbidsGrants) && !mayPlan(driver)) return undefined;
@@ -35,10 +38,12 @@ export async function useGrant(run: Run, driver: Driver, asking: Asking): Promis
   const { runsWith } = bound;
   const input = runsWith === undefined ? call.input : runsWith;
   const requesters = requestersOf(run.state, driver, call);
-  const gated = { requestId: nextRequestId(call), tool, input, policies, requesters };
+  const from = origins && defined({ origins: origins() });
+  const gated = { requestId: nextRequestId(call), tool, input, policies, requesters, ...from };
   if (driver.limits.awaitCaller) {
     if (!(await driver.grants.covers(gated))) return undefined;
-    if (!run.isSuperseded(call)) run.record(event({ type: 'call-cleared', callId, takesGrant: true }));
+    if (owesRecall({ ...call, policies })) await askRecall(run, driver, asking.tool, { ...call, policies });
+    else if (!run.isSuperseded(call)) run.record(event({ type: 'call-cleared', callId, takesGrant: true }));
     return 'at-start';
   }
   const grant = await driver.grants.use(gated);
@@ -88,7 +93,7 @@ export async function recordSays(
   if (!says || !driver.asker || call.unasked !== undefined || run.isSuperseded(call)) return;
   const told =
     judged.then === 'run' && judged.observed
-      ? await observed(run, driver, tool, call, bound, judged.observed)
+      ? await observed(run, driver, tool, call, bound, { ...judged.observed, origins: () => says.origins })
       : undefined;
   if (run.isSuperseded(call)) return;
   const { runsWith } = bound;
@@ -104,14 +109,15 @@ async function observed(
   tool: ToolDefinition,
   call: Call,
   bound: Bound,
-  { policies, why }: Pick<Observed, 'policies' | 'why'>,
+  { policies, why, origins }: Pick<Observed, 'policies' | 'why'> & Pick<Asking, 'origins'>,
 ): Promise<Observed | undefined> {
   const { runsWith } = bound;
   const requesters = requestersOf(run.state, driver, call);
   const input = runsWith === undefined ? call.input : runsWith;
-  const gated = { requestId: nextRequestId(call), tool: call.name, input, policies, requesters };
+  const from = origins && defined({ origins: origins() });
+  const gated = { requestId: nextRequestId(call), tool: call.name, input, policies, requesters, ...from };
   if (!bound.readAnew && (await driver.grants?.covers(gated))) return undefined;
-  const shown = await shownUnasked({ tool, call, bound, policies, payload: true, options: undefined });
+  const shown = await shownUnasked({ tool, call, bound, policies, payload: true, options: undefined, origins });
   const people = requesters.length > 0 ? { requesters } : {};
   return { policies, why, ...people, ...defined({ shown }) };
 }
@@ -119,7 +125,7 @@ async function observed(
 const nextRequestId = ({ id, pauses }: Call): string => requestId(id, pauses + 1);
 
 /** What the request would have shown; undefined if that is nothing but the call. */
-async function shownUnasked({ tool, call, bound, payload, options }: Asking): Promise<Shown | undefined> {
-  const shown = await unaskedShown(tool, call, bound, payload, options);
+async function shownUnasked({ tool, call, bound, payload, options, origins }: Asking): Promise<Shown | undefined> {
+  const shown = await unaskedShown(tool, call, bound, payload, { options, origins });
   return payload === true && Object.keys(shown).length === 1 ? undefined : shown;
 }

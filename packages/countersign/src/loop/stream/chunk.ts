@@ -80,6 +80,8 @@ export function eventChunks(event: RunEvent, before: State, after: State, index:
     case 'call-cleared':
     case 'call-went-on':
     case 'call-held':
+    case 'call-frozen':
+    case 'run-unfrozen':
     case 'step-done':
     case 'call-committed':
     case 'call-ended-late':

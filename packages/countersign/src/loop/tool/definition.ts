@@ -1,10 +1,12 @@
 // What a tool is: its options, what its body gets, and what users and the loop see of it.
 
+import type { Condition } from '../../core/authority/condition.ts';
 import type { GrantMaximum } from '../../core/authority/grant-maximum.ts';
-import type { Policy, Who } from '../../core/authority/policy.ts';
+import type { Policies, Policy, Who } from '../../core/authority/policy.ts';
 import type { RuleMatch, Then } from '../../core/authority/rule.ts';
 import type { Json } from '../../core/json.ts';
 import type { Metadata, ToolRequestPart, ToolResponsePart } from '../../core/messages/message.ts';
+import type { Outer } from '../../core/origin/search.ts';
 import type { Finding, RequestKind, Reversibility } from '../../core/request/request.ts';
 import type { JsonSchema, ToolSpec } from '../../models/model.ts';
 import type { SubAgentRecord } from '../sink.ts';
@@ -48,14 +50,18 @@ export type ToolContext<C extends Context = Context> = {
 /** Who must decide, how many of them, and by when. Everything but `deciders` is plain data. */
 export type PolicyConfig<Input = any, C extends Context = Context> = Omit<
   Policy,
-  'name' | 'deciders' | 'grants' | 'onExpiry' | 'warnings'
+  'name' | 'deciders' | 'grants' | 'validFor' | 'onExpiry' | 'recallFor' | 'warnings'
 > &
   TimeOptions &
   Pick<AskOptions, 'onExpiry'> & {
+    /** So long an approved call waits before it starts; until then, the requester and those who decided can recall it. */
+    readonly recallFor?: Duration;
     /** These people can vote, and so can those in the groups of `quorum`. A function is called when the call asks. */
     readonly deciders?: Who | ((input: Input, ctx: ApprovalContext<C>) => MaybePromise<Who>);
     /** A second opinion on each call that asks, for the card. It can make the request stricter, and never weaker. */
     readonly review?: Reviewer | ReviewOptions;
+    /** How long an approval lets the call start, such as `'2h'`. A call that waited longer, as for a freeze, is asked about again. */
+    readonly validFor?: Duration;
     /** How wide a grant may be, such as `{ uses: 10, expiresWithin: '7d' }`. By default none is allowed where there is a quorum. */
     readonly grants?: (Omit<GrantMaximum, 'expiresWithin'> & { readonly expiresWithin: Duration }) | false;
   };
@@ -187,6 +193,16 @@ export type ToolConfig<
     | boolean
     | Approval<InferOutput<I>, C>
     | ((input: InferOutput<I>, ctx: ApprovalContext<C>) => MaybePromise<boolean | Approval<InferOutput<I>, C>>);
+  /**
+   * So long an approved call waits before it starts, such as `'10m'`; until then, the requester and those who decided can recall it.
+   * It counts in stored runs.
+   */
+  readonly recallFor?: Duration;
+  /**
+   * Takes back what a call did, from its output and its input. People ask for it, and those who decided the call decide about it; it
+   * starts at most once. A tool with it is `reversible`.
+   */
+  readonly undo?: (output: InferOutput<O>, input: InferOutput<I>, ctx: ToolContext<C>) => unknown;
   /** Running twice is harmless: a call with an unknown outcome runs again without asking. */
   readonly idempotent?: boolean;
   /** The body does nothing irreversible before it calls `ctx.commitPoint()`. */
@@ -222,23 +238,43 @@ export type ToolConfig<
    * model's words.
    */
   readonly reason?: boolean;
+  /**
+   * The model reads what people commented on a request that they reject or send back. By default it reads only their reason. Whoever
+   * comments is told so.
+   */
+  readonly commentsForModel?: boolean;
+  /**
+   * `untrusted`: what it returns is written by anybody, as mails and web pages are. Requests then say where their values came from, and
+   * warn if one of a sensitive field came from here.
+   */
+  readonly trust?: Trust;
+  /** The fields in which an untrusted value does harm; by default, those that name a recipient, such as `to`, `iban` and `url`. */
+  readonly sensitive?: readonly Condition['field'][];
   readonly metadata?: Metadata;
 };
+
+/** Whether what a source says may be believed. */
+export type Trust = 'trusted' | 'untrusted';
 
 /** The options of `defineInterrupt` and `interrupt`; `outputSchema` describes the person's answer. */
 export type InterruptConfig<I extends SchemaInput = SchemaInput, O extends SchemaInput = SchemaInput> = Omit<
   ToolConfig<I, O>,
   | 'needsApproval'
+  | 'recallFor'
+  | 'undo'
   | 'idempotent'
   | 'commits'
   | 'verify'
   | 'howToCheck'
   | 'settlesWithin'
   | 'reason'
+  | 'commentsForModel'
   | 'preview'
   | 'previewWithin'
   | 'onPreviewChange'
   | 'outcome'
+  | 'trust'
+  | 'sensitive'
 > & {
   /** What the person is shown beside the input. */
   readonly requestMetadata?: Metadata | string | number | boolean | ((input: InferOutput<I>) => unknown);
@@ -293,7 +329,17 @@ export interface Tool<Input = any, Output = any> {
 /** What the loop knows about a tool. */
 export type ToolDefinition = Pick<
   ToolConfig<any, any>,
-  'verify' | 'howToCheck' | 'settlesWithin' | 'preview' | 'previewWithin' | 'onPreviewChange' | 'notice' | 'outcome'
+  | 'verify'
+  | 'howToCheck'
+  | 'settlesWithin'
+  | 'preview'
+  | 'previewWithin'
+  | 'onPreviewChange'
+  | 'notice'
+  | 'outcome'
+  | 'trust'
+  | 'sensitive'
+  | 'undo'
 > & {
   readonly name: string;
   readonly input: Schema;
@@ -304,14 +350,21 @@ export type ToolDefinition = Pick<
   readonly needsApproval: boolean | Approval | ((input: any, ctx: ApprovalContext) => MaybePromise<boolean | Approval>);
   /** The model says why it makes a call. */
   readonly asksReason?: true;
+  readonly commentsForModel?: true;
   /** It asks because it is behind a gate, not because it says so. */
   readonly asksByDefault?: true;
+  /** Its description is that of an untrusted server. */
+  readonly isForeign?: true;
   /** A caller outside has described it, and nobody has verified its labels, risk and reversibility. */
   readonly isDescribed?: true;
   /** Another process has the function that is its gate, so nothing can be said here about another input. */
   readonly gateIsElsewhere?: true;
   /** What its gate says about its calls, beside the rules of the operator. None of them allows. */
   readonly rules?: readonly Rule[];
+  /** In milliseconds. */
+  readonly recallFor?: number;
+  /** Those of the call that it undoes, which decide its calls. */
+  readonly policies?: Policies;
   readonly idempotent: boolean;
   readonly commits: boolean;
   readonly requestMetadata?: unknown;
@@ -340,6 +393,8 @@ export type SubAgentContext = {
   readonly ref: string;
   /** Absent where the run is not stored. */
   readonly record?: SubAgentRecord;
+  /** The conversation that calls it; absent in a direct call. */
+  readonly outer?: Outer;
   readonly signal?: AbortSignal;
   readonly emit?: (chunk: Chunk) => void;
 };

@@ -3,7 +3,7 @@
 import type { Policy, Who } from '../../core/authority/policy.ts';
 import { deadlineProblem, policyProblem } from '../../core/authority/policy-problem.ts';
 import { messageOf, UsageError } from '../../core/errors.ts';
-import { isObject, toJson } from '../../core/json.ts';
+import { defined, isObject, toJson } from '../../core/json.ts';
 import { askProblem, type WaitOptions } from './ask-options.ts';
 import type { ApprovalContext, PolicyConfig, PolicyFor, ReviewOptions, Rule } from './definition.ts';
 import { spanOf } from './duration.ts';
@@ -18,6 +18,8 @@ export type Policies = {
   readonly membersOf?: (role: string) => MaybePromise<readonly string[]>;
   readonly roles?: readonly string[];
   readonly policyFor?: PolicyFor;
+  /** Each request says where its values came from, even if no source is marked. */
+  readonly origins?: boolean;
   /** Who decides a request whose policies name nobody; undefined for anyone. */
   readonly defaultDeciders?: (run: { readonly startedBy: string | null }) => Who | undefined;
 };
@@ -94,11 +96,12 @@ export function dataOf(config: Omit<PolicyConfig, 'deciders' | 'review'>): Gover
   const [waits, policy] = [true, false].map((isTime) =>
     Object.fromEntries(Object.entries(config).filter(([key]) => TIMES.includes(key) === isTime)),
   );
-  const { grants } = config;
+  const { grants, validFor, recallFor } = config;
   // An invalid duration stays, and `policyProblem` refuses it.
   const expiresWithin = grants ? spanOf(grants.expiresWithin)?.ms : undefined;
   const maximum = grants && expiresWithin !== undefined ? { grants: { ...grants, expiresWithin } } : {};
-  return { policy: { ...policy, ...maximum } as Policy, waits: waits as WaitOptions };
+  const times = defined({ validFor: spanOf(validFor)?.ms, recallFor: spanOf(recallFor)?.ms });
+  return { policy: { ...policy, ...maximum, ...times } as Policy, waits: waits as WaitOptions };
 }
 
 async function decidersFor(

@@ -37,7 +37,7 @@ export type TimeOptions = {
   readonly businessHours?: BusinessHours;
 };
 
-const aDuration: OptionKind = {
+export const aDuration: OptionKind = {
   is: "a number of milliseconds or a text such as '30m', '4h' or '2d', of at most ten years",
   fits: (value) => spanOf(value) !== undefined,
 };

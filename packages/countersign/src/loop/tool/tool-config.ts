@@ -13,6 +13,7 @@ import {
 } from '../../core/options.ts';
 import { ASK_OPTIONS, aDurationMs, askOptionsOf, askProblem } from './ask-options.ts';
 import type { InterruptConfig, ToolConfig } from './definition.ts';
+import { aDuration } from './time-options.ts';
 import { aTitleOption } from './title.ts';
 
 const COMMON = {
@@ -46,19 +47,29 @@ const aTextOrFunction: OptionKind = {
   fits: (value) => typeof value === 'function' || (typeof value === 'string' && value !== ''),
 };
 
+const isName = (value: unknown): boolean => typeof value === 'string' && value !== '';
+
 /** Options that mean nothing without a body. */
 const ABOUT_THE_BODY = {
   needsApproval: anApprovalRule,
+  recallFor: aDuration,
+  undo: aFunction,
   idempotent: aBoolean,
   commits: aBoolean,
   verify: aFunction,
   howToCheck: aTextOrFunction,
   settlesWithin: aDurationMs,
   reason: aBoolean,
+  commentsForModel: aBoolean,
   preview: aFunction,
   previewWithin: aTimerMs,
   onPreviewChange: oneOf('ask', 'run', 'reject'),
   outcome: aFunction,
+  trust: oneOf('trusted', 'untrusted'),
+  sensitive: {
+    is: 'a list of fields, such as ["iban", ["order", "address"]]',
+    fits: (value) => Array.isArray(value) && value.every((field) => [field].flat().every(isName)),
+  } satisfies OptionKind,
 };
 
 export const TOOL_OPTIONS: OptionTable<ToolConfig> = { ...COMMON, ...ABOUT_THE_BODY };
@@ -87,6 +98,9 @@ export function checkToolConfig(
     throw invalid(
       `The tool ${name} has ${idle}, but no body. Pass the body after the options, or remove ${idle} to make it a question.`,
     );
+  const said = [options.reversibility, isObject(asked) ? asked.reversibility : undefined];
+  if (options.undo && said.some((one) => one !== undefined && one !== 'reversible'))
+    throw invalid(`The tool ${name} has undo, so it is reversible. Remove its reversibility, or undo.`);
   for (const [option, needed] of Object.entries(NEEDED_WITH))
     if (isSet(options[option]) && !isSet(options[needed]))
       throw invalid(`The tool ${name} has ${option}, but no ${needed}. Add ${needed}, or remove ${option}.`);

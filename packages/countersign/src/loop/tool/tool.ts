@@ -8,6 +8,7 @@ import { limitedSchema } from './data-schema.ts';
 import { approve, cancel, type DecisionOptions, reject, requestOf, respond, restart } from './decisions.ts';
 import type { DirectCallOptions, InterruptConfig, Tool, ToolBody, ToolConfig, ToolDefinition } from './definition.ts';
 import { callDirectly } from './direct-call.ts';
+import { spanOf } from './duration.ts';
 import { modelSchema, withoutReason } from './model-schema.ts';
 import { ANYTHING, asSchema, type InferInput, type Schema, type SchemaInput } from './schema.ts';
 import { checkToolConfig, QUESTION_OPTIONS, TOOL_OPTIONS } from './tool-config.ts';
@@ -35,7 +36,7 @@ function define<I extends SchemaInput, O extends SchemaInput>(
 ): ToolDefinition {
   checkToolConfig(config, body, table);
   const { name, description, title, needsApproval = false, verify, settlesWithin } = config;
-  const { preview, previewWithin, onPreviewChange, notice, outcome, howToCheck } = config;
+  const { preview, previewWithin, onPreviewChange, notice, outcome, howToCheck, trust, sensitive, undo } = config;
   const asksReason = config.reason === true;
   const given = schemaOf(config.inputSchema, config.inputJsonSchema, `the inputSchema of tool ${name}`);
   const input = asksReason ? withoutReason(name, given) : given;
@@ -59,12 +60,17 @@ function define<I extends SchemaInput, O extends SchemaInput>(
       onPreviewChange,
       notice,
       outcome,
+      trust,
+      sensitive,
+      recallFor: spanOf(config.recallFor)?.ms,
+      undo,
     }),
     needsApproval,
     ...(asksReason && { asksReason }),
+    ...(config.commentsForModel && { commentsForModel: true }),
     idempotent: config.idempotent === true,
     commits: config.commits === true,
-    asks: askOptionsOf(config),
+    asks: askOptionsOf(undo ? { ...config, reversibility: 'reversible' } : config),
     metadata: config.metadata ?? {},
   };
 }

@@ -1,4 +1,5 @@
 // A run that is open for writing in this process, with the agent and the options to drive it on.
+import type { Policies } from '../../core/authority/policy.ts';
 import type { RunEvent } from '../../core/run/event.ts';
 import type { Limits } from '../../core/run/next.ts';
 import type { State } from '../../core/run/state.ts';
@@ -14,6 +15,9 @@ import type { RunLimit } from '../port/run-limit.ts';
 import type { RunRecord, Store } from '../port/store.ts';
 import type { StoreTime } from '../port/store-time.ts';
 
+/** The call that a run undoes, as its first message says. `tools`: the calls whose sub-agents it is in, the outermost first. */
+export type UndoneCall = { readonly tool: string; readonly tools: readonly string[]; readonly policies?: Policies };
+
 /** The part of an agent that drives its runs. */
 export type AgentPort = {
   readonly name: string;
@@ -27,6 +31,8 @@ export type AgentPort = {
   /** The same agent with the tools that this run itself describes. */
   forRun?(state: State): AgentPort;
   defined(): ReadonlyMap<string, ToolDefinition>;
+  /** The tool of a call that its runs undo. */
+  undone?(call: UndoneCall): ToolDefinition | undefined;
   /** It is not defined here, so no value can be checked against its tools. */
   readonly isAbsent?: true;
 };

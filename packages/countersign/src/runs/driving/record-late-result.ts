@@ -57,7 +57,8 @@ export class LateRecorder {
 
   /** Waits for a body that still runs after its run was taken over. */
   readonly left = (body: Promise<void>): void => {
-    const ended = body.finally(() => this.#left.delete(ended));
+    // One inside a sub-agent may have nowhere to record its result, which was told as late: no reason to end the process.
+    const ended = body.catch(() => undefined).finally(() => this.#left.delete(ended));
     this.#left.add(ended);
   };
 

@@ -42,7 +42,7 @@ function chainProblem({ id, events, hash }: EvidenceGrant): string | undefined {
 /** The use was reserved while the grant covered the call. One that the record of the run releases is not kept. */
 async function useProblem(
   loaded: LoadedRun,
-  { grantId, key, tool, input, policies, requesters, by }: GrantedUse,
+  { grantId, key, tool, input, origins, policies, requesters, by }: GrantedUse,
   { events }: EvidenceGrant,
 ): Promise<string | undefined> {
   try {
@@ -53,7 +53,7 @@ async function useProblem(
     const { agent, startedBy } = loaded.run;
     const before = foldGrant(events.slice(0, place));
     const fitsSchema = fits(before.grant, input);
-    const asked = { tool, input, policies, requesters, startedBy, agent };
+    const asked = { tool, input, origins, policies, requesters, startedBy, agent };
     const verdict = mayUse(before, { ...asked, key, fitsSchema, now: reserved.at });
     if (!verdict.ok) return `Grant ${grantId} does not cover this call. ${verdict.why}`;
     const { givenBy } = before.grant;

@@ -6,7 +6,8 @@ import { messageOf } from '../../core/errors.ts';
 import { defined, type Json } from '../../core/json.ts';
 import { newState } from '../../core/messages/load-messages.ts';
 import type { ToolRequestPart } from '../../core/messages/message.ts';
-import { type Call, callOf, requestId } from '../../core/run/call.ts';
+import type { Origins } from '../../core/origin/origin.ts';
+import { type Call, callOf, owesRecall, requestId } from '../../core/run/call.ts';
 import { findDecided } from '../../core/run/decide.ts';
 import { isByDeadline, type PersonDecision, type RunEvent } from '../../core/run/event.ts';
 import { Decisions } from '../../core/run/made.ts';
@@ -59,6 +60,7 @@ export type GrantedUse = {
   readonly key: string;
   readonly tool: string;
   readonly input: Json;
+  readonly origins?: Origins;
   /** Those of the request that was not made, and who took part. */
   readonly policies: Policies;
   readonly requesters: readonly string[];
@@ -185,6 +187,8 @@ function startProblems(state: State, event: RunEvent): readonly string[] {
   const call = callOf(state, event.callId);
   const at = call?.phase.at;
   if (at === 'waiting') return [`${call?.name} (${event.callId}) starts without a decision on its request.`];
+  if (call && owesRecall(call))
+    return [`${call.name} (${event.callId}) starts before its time to recall it has passed.`];
   return at === 'settled' ? [`${call?.name} (${event.callId}) starts after it has its result.`] : [];
 }
 
@@ -199,9 +203,10 @@ function grantsIn(
     return eachInside(state, event, (inner, step) => grantsIn(runId, inner, step, [...path, event.callId]));
   const call: Call | undefined = event.type === 'call-granted' ? callOf(state, event.callId) : undefined;
   if (event.type !== 'call-granted' || !call) return [];
-  const { grantId, callId, runsWith = call.input, policies, requesters = [], by } = event;
+  const { grantId, callId, runsWith = call.input, policies, requesters = [], by, shown } = event;
+  const from = defined({ by, origins: shown?.origins });
   const key = useKey(runId, [...path, requestId(callId, call.pauses + 1)]);
-  return [{ grantId, key, tool: call.name, input: runsWith, policies, requesters, ...defined({ by }) }];
+  return [{ grantId, key, tool: call.name, input: runsWith, policies, requesters, ...from }];
 }
 
 /** The calls that start with this event. */
@@ -224,7 +229,7 @@ function whyStarted({ granted, unasked, decided, approvals }: Call): StartedCall
 }
 
 /** What `read` finds in each event of a sub-agent, given the state before it. */
-function eachInside<T>(
+export function eachInside<T>(
   state: State,
   event: RunEvent & { type: 'call-went-on' },
   read: (inner: State, step: RunEvent) => readonly T[],

@@ -18,6 +18,7 @@ import { cancelled } from '../cancelling.ts';
 import { changesOf } from '../driving/changes.ts';
 import type { Drives } from '../driving/driving.ts';
 import type { AgentPort } from '../driving/open-run.ts';
+import { thaw } from '../freezes/thaw.ts';
 import { chainStart, checkChain, linkAll, shortHash } from '../port/chain.ts';
 import { readRun } from '../port/read-run.ts';
 import { checkRunId, checkStarter, unknownRun } from '../port/run-id.ts';
@@ -63,6 +64,8 @@ export type StartOptions = Pick<CallOptions, 'context'> & {
 /** How long another process may drive a run before we check whether it still does. */
 const RECHECK_MS = 1_000;
 
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
+
 /** The most calls whose tools a process keeps while they are open. */
 const MOST_CALL_TOOLS = 10_000;
 
@@ -76,10 +79,11 @@ export class CallGate {
   /** The tools of calls that callers in this process have asked about, by call. */
   readonly #callTools = new Map<string, ToolDefinition>();
 
-  constructor(name: string, drives: Drives, driver: (context: Context | undefined) => Driver) {
+  /** `port`: of calls that workers run once they are approved, unlike those of programs outside. */
+  constructor(name: string, drives: Drives, port: AgentPort | ((context: Context | undefined) => Driver)) {
     this.#drives = drives;
     this.#sentBack = new SentBackNotes(drives.store.notes, name);
-    this.port = portOf(name, (call) => this.#callTools.get(call), driver);
+    this.port = typeof port === 'function' ? portOf(name, (call) => this.#callTools.get(call), port) : port;
   }
 
   get name(): string {
@@ -160,6 +164,8 @@ export class CallGate {
     for (;;) {
       const found = await this.read(runId);
       if (!found) throw unknownRun(runId);
+      // Its freeze may have ended where nobody could continue it.
+      if ('frozen' in found.status && (await thaw(this.#drives, runId)) === 'thawed') continue;
       const options = isPlan(found) ? { context } : { context, caller };
       if (this.#rests(found, options)) return found;
       const isTaken = await this.#drives.take(runId, defined(options));
@@ -189,7 +195,7 @@ export class CallGate {
         const isSame = first.status.at === found.status.at && idOf(first) === idOf(found);
         signal?.throwIfAborted();
         if (!isSame || !waits(found) || late?.aborted) return found;
-        await changes.next();
+        await unlessAborted(changes.next(), this.#atDeadline(found));
       }
     } finally {
       changes.stop();
@@ -255,6 +261,7 @@ export class CallGate {
       case 'waiting':
         return status.expiresAt === undefined || status.expiresAt > this.#drives.clock();
       case 'approved':
+        if (status.frozen) return true;
         if (status.host) return status.host.until > this.#drives.clock();
         return !status.isStarted && !caller && !isPlan(found);
       case 'stuck':
@@ -262,6 +269,12 @@ export class CallGate {
       case 'settled':
         return run.status !== 'running' || !this.#drives.driven(run.id);
     }
+  }
+
+  /** Where no worker keeps the time, a caller that waits does. */
+  #atDeadline({ status }: CallRecord): AbortSignal | undefined {
+    if (status.at !== 'waiting' || !status.isApproved || status.expiresAt === undefined) return undefined;
+    return AbortSignal.timeout(Math.min(Math.max(1, status.expiresAt - this.#drives.clock()), LONGEST_TIMER_MS));
   }
 
   async #load(runId: string): Promise<LoadedRun | undefined> {
@@ -291,7 +304,8 @@ function mayHaveStarted(status: CallStatus): boolean {
 
 /** Another process or a person does the next thing. */
 function waits({ status }: CallRecord): boolean {
-  return status.at === 'waiting' || status.at === 'stuck' || (status.at === 'approved' && status.isStarted);
+  if (status.at === 'approved') return status.isStarted || status.frozen !== undefined;
+  return status.at === 'waiting' || status.at === 'stuck';
 }
 
 function idOf({ status }: CallRecord): string | undefined {

@@ -1,5 +1,6 @@
 // The status of a call that went through the gate, read from the record of its run.
 
+import type { Frozen } from '../../core/authority/freeze.ts';
 import type { Json } from '../../core/json.ts';
 import type { Request } from '../../core/request/request.ts';
 import type { Decision, HostStart, Result } from '../../core/run/event.ts';
@@ -9,9 +10,23 @@ import type { StoredEvent } from '../port/store.ts';
 export type CallStatus =
   /** The request was not asked yet: the process crashed just before. */
   | { readonly at: 'begun' }
-  | { readonly at: 'waiting'; readonly requestId: string; readonly expiresAt?: number | undefined }
-  /** `isStarted`: a process runs the body, or crashed while it did. `host`: a program outside runs it. */
-  | { readonly at: 'approved'; readonly isStarted: boolean; readonly host?: HostStart | undefined }
+  /** `isApproved`: it may start when its deadline has passed. */
+  | {
+      readonly at: 'waiting';
+      readonly requestId: string;
+      readonly expiresAt?: number | undefined;
+      readonly isApproved?: true;
+    }
+  /**
+   * `isStarted`: a process runs the body, or crashed while it did. `host`: a program outside runs it. `frozen`: a freeze covers it, so it
+   * waits until the freeze ends.
+   */
+  | {
+      readonly at: 'approved';
+      readonly isStarted: boolean;
+      readonly host?: HostStart | undefined;
+      readonly frozen?: Frozen | undefined;
+    }
   | { readonly at: 'settled'; readonly result: Result; readonly decision: Decision | undefined }
   /** A person must look at it: its outcome is unknown, or its tool no longer exists. */
   | { readonly at: 'stuck'; readonly requestId: string; readonly isDoubt: boolean; readonly text: string };
@@ -21,10 +36,13 @@ export function callStatus(events: readonly StoredEvent[]): CallStatus {
   let decision: Decision | undefined;
   let isCleared = false;
   let isStarted = false;
+  let freeze: Frozen | undefined;
   let cancelled: Result | undefined;
   for (const entry of timelineOf(events)) {
     if (entry.type === 'call-ended' && entry.result) return { at: 'settled', result: entry.result, decision };
     if (entry.type === 'call-started') isStarted = true;
+    if (entry.type === 'call-frozen') freeze = entry.freeze;
+    if (entry.type === 'run-unfrozen') freeze = undefined;
     if (entry.type === 'call-granted') isCleared = true;
     if (entry.type === 'call-cleared') {
       isCleared = true;
@@ -41,6 +59,7 @@ export function callStatus(events: readonly StoredEvent[]): CallStatus {
   }
   if (cancelled) return { at: 'settled', result: cancelled, decision: undefined };
   if (question) return asked(question);
+  if (freeze) return { at: 'approved', isStarted: false, frozen: freeze };
   if (isStarted) return { at: 'approved', isStarted, host: hostOf(events) };
   return decision || isCleared ? { at: 'approved', isStarted } : { at: 'begun' };
 }
@@ -64,6 +83,7 @@ function hostOf(events: readonly StoredEvent[]): HostStart | undefined {
 
 function asked({ id, kind, shown, wait }: Request): CallStatus {
   if (kind === 'approval' || kind === 'question') return { at: 'waiting', requestId: id, expiresAt: wait?.expiresAt };
+  if (kind === 'recall') return { at: 'waiting', requestId: id, expiresAt: wait?.expiresAt, isApproved: true };
   const { message: text = 'A person must look at this call.' } = shown.payload as { readonly message?: string };
   return { at: 'stuck', requestId: id, isDoubt: kind === 'doubt', text };
 }

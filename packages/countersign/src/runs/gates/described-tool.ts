@@ -13,7 +13,7 @@ import type { JsonSchema } from '../../models/model.ts';
 /** What a caller says about its tool: plain data that is recorded with the call. */
 export type ToolDescription = Pick<
   ToolConfig,
-  'labels' | 'risk' | 'reversibility' | 'notice' | 'expiresIn' | 'onExpiry' | 'remindAfter' | 'idempotent'
+  'labels' | 'risk' | 'reversibility' | 'notice' | 'recallFor' | 'expiresIn' | 'onExpiry' | 'remindAfter' | 'idempotent'
 > & {
   readonly name: string;
   readonly description?: string;
@@ -104,12 +104,12 @@ const unknownTo = (name: string): PolicyConfig => ({
 
 /** What can be recorded of a tool, for processes that decide its calls without its code. */
 export function descriptionOf(definition: ToolDefinition): ToolDescription {
-  const { name, asks, notice, title, input, output, idempotent, plan } = definition;
+  const { name, asks, notice, title, input, output, idempotent, recallFor, plan } = definition;
   if (plan) {
     const tools = [...plan.tools().values()].map(descriptionOf);
     return { ...asks, name, plan: { tools, validFor: plan.validForMs } } as ToolDescription;
   }
-  const plain = defined({ ...asks, name, notice, title: typeof title === 'string' ? title : undefined });
+  const plain = defined({ ...asks, name, notice, recallFor, title: typeof title === 'string' ? title : undefined });
   const described = {
     ...plain,
     description: definition.spec().description,

@@ -1,5 +1,6 @@
 // The gate for calls of programs outside: asked once per key, decided in the record, run at most once.
 import { randomUUID } from 'node:crypto';
+import type { Frozen } from '../../core/authority/freeze.ts';
 import type { PlanStep } from '../../core/authority/plan.ts';
 import { ConflictError, UsageError } from '../../core/errors.ts';
 import { copyOf, defined, hasTooManyValues, type Json, MOST_VALUES, sameJson, toJson } from '../../core/json.ts';
@@ -24,10 +25,18 @@ import { describedTool, descriptionOf, gatedTool, planOf, type ToolDescription }
 
 /** The answer of a gate. `runId` is the run of the call; `id` is the request that a person has to decide. */
 export type GateResult<Output = any, Input = any> =
-  /** A person has not decided yet. */
-  | { readonly status: 'pending'; readonly id: string; readonly runId: string }
-  /** It may run, and was not started. `input` is what runs: a person may have edited it. */
-  | { readonly status: 'approved'; readonly runId: string; readonly input: Input }
+  /** A person has not decided yet. `waitsUntil`: it is approved, and must not start before, because a person may recall it. */
+  | {
+      readonly status: 'pending';
+      readonly id: string;
+      readonly runId: string;
+      readonly waitsUntil?: number | undefined;
+    }
+  /**
+   * It may run, and was not started. `input` is what runs: a person may have edited it. `frozen`: a freeze keeps it from starting;
+   * it may start once that is lifted.
+   */
+  | { readonly status: 'approved'; readonly runId: string; readonly input: Input; readonly frozen?: Frozen }
   /** A program outside was granted the start, and has until then to report the result. */
   | { readonly status: 'started'; readonly runId: string; readonly input: Input; readonly until: number }
   | { readonly status: 'done'; readonly runId: string; readonly input: Input; readonly output: Output }
@@ -184,8 +193,9 @@ export class Gate<Input = any, Output = any> {
     for (;;) {
       const result = await this.request(input, { ...options, run: options.run || true });
       const left = until === undefined ? undefined : Math.max(0, Math.ceil(until - performance.now()));
-      if (result.status !== 'pending' || left === 0) return result;
-      await this.wait(result.id, { ...(left !== undefined && { timeout: left }), ...(signal && { signal }) });
+      const waits = result.status === 'pending' || (result.status === 'approved' && result.frozen !== undefined);
+      if (!waits || left === 0) return result;
+      await this.wait(result.runId, { ...(left !== undefined && { timeout: left }), ...(signal && { signal }) });
     }
   }
 
@@ -304,8 +314,12 @@ export class Gate<Input = any, Output = any> {
 export function gateText(tool: string, result: GateResult): string {
   switch (result.status) {
     case 'pending':
+      if (result.waitsUntil !== undefined)
+        return `${tool} is approved and starts after ${new Date(result.waitsUntil).toISOString()}, unless a person recalls it (${result.id}). It was not run.`;
       return `${tool} waits for a person's decision (${result.id}). It was not run.`;
     case 'approved':
+      if (result.frozen)
+        return `${tool} is frozen (${result.frozen.reason}). It was not run, and may start once people lift the freeze.`;
       return `${tool} is approved and was not run yet.`;
     case 'started':
       return `${tool} was started and has not reported its result yet.`;
@@ -335,15 +349,20 @@ function resultIn(
   return report.notPerformed ? failed(text) : failedInBody(tool, call, text);
 }
 
-function resultOf({ run, edited: input, status }: CallRecord): GateResult {
+export function resultOf({ run, edited: input, status }: CallRecord): GateResult {
   const runId = run.id;
   switch (status.at) {
     case 'begun':
     case 'approved':
       if (status.at === 'approved' && status.host) return { status: 'started', runId, input, until: status.host.until };
-      return { status: 'approved', runId, input };
+      return { status: 'approved', runId, input, ...(status.at === 'approved' && defined({ frozen: status.frozen })) };
     case 'waiting':
-      return { status: 'pending', id: requestKey(runId, status.requestId), runId };
+      return {
+        status: 'pending',
+        id: requestKey(runId, status.requestId),
+        runId,
+        ...(status.isApproved && defined({ waitsUntil: status.expiresAt })),
+      };
     case 'stuck':
       return { status: status.isDoubt ? 'doubt' : 'pending', id: requestKey(runId, status.requestId), runId };
     case 'settled': {

@@ -2,16 +2,18 @@
 import { UsageError } from '../../core/errors.ts';
 import { GATES } from '../../core/run/gate-name.ts';
 import type { Driver } from '../../loop/run.ts';
-import type { Context } from '../../loop/tool/definition.ts';
+import type { Context, ToolDefinition } from '../../loop/tool/definition.ts';
 import { checkName } from '../../loop/tool/tool-config.ts';
 import type { Drives } from '../driving/driving.ts';
 import type { AgentPort } from '../driving/open-run.ts';
+import { undoPort } from '../undo/undo-port.ts';
 import { CallGate } from './call-gate.ts';
 
 export class Gates {
   readonly #drives: Drives;
   readonly #driver: (context: Context | undefined) => Driver;
   readonly #ports: Map<string, AgentPort>;
+  readonly #toolNamed: (name: string) => ToolDefinition | undefined;
   readonly #agents: ReadonlyMap<string, unknown>;
   readonly #gates = new Map<string, CallGate>();
 
@@ -21,7 +23,9 @@ export class Gates {
     driver: (context: Context | undefined) => Driver,
     ports: Map<string, AgentPort>,
     agents: ReadonlyMap<string, unknown>,
+    toolNamed: (name: string) => ToolDefinition | undefined,
   ) {
+    this.#toolNamed = toolNamed;
     this.#drives = drives;
     this.#driver = driver;
     this.#ports = ports;
@@ -39,6 +43,8 @@ export class Gates {
     const calls = new CallGate(name, this.#drives, this.#driver);
     this.#gates.set(name, calls);
     this.#ports.set(name, calls.port);
+    const undos = undoPort(calls.port, this.#toolNamed);
+    this.#ports.set(undos.name, undos);
     return calls;
   }
 }

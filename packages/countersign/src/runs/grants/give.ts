@@ -146,7 +146,10 @@ function checkLimits(
   const fields = [...where, ...(budget ? [budget] : [])].map(({ field }) => field);
   const missing = fields.find((field) => fieldOf(input, field) === undefined);
   if (missing !== undefined) throw invalid(question.id, `the call at hand has no field ${fieldText(missing)}`);
-  if (meets(where, input) !== true) throw invalid(question.id, 'its conditions do not accept the call at hand');
+  // An edit has changed what the origins are of.
+  const origins = sameJson(input, question.input) ? question.origins : undefined;
+  if (meets(where, input, origins) !== true)
+    throw invalid(question.id, 'its conditions do not accept the call at hand');
   if (!fits(request, input)) throw invalid(question.id, 'its schema does not accept the call at hand');
   const amount = budget && fieldOf(input, budget.field);
   if (budget && !(isAmount(amount) && amount <= budget.total))

@@ -6,7 +6,7 @@ import { limitsOf, type PlanStep, stepsIn, validWithin } from '../../core/author
 import { UsageError } from '../../core/errors.ts';
 import { defined, isObject } from '../../core/json.ts';
 import type { CallOutcome } from '../../core/request/outcome.ts';
-import { unaskedRow } from '../../core/run/call.ts';
+import { unaskedIdOf } from '../../core/run/call.ts';
 import type { ApprovedPlan } from '../../loop/sink.ts';
 import type { NewRun, Store } from '../port/store.ts';
 import { requestKey, runIdOf } from '../requests/card.ts';
@@ -113,7 +113,7 @@ async function grantOf(store: Store, id: string): Promise<Pick<PlannedStep, 'sta
     const runId = runIdOf(key);
     // A use ends with the request that was not asked.
     const asked = decodeURIComponent(key.slice(key.search(/[^/:]*$/)));
-    const own = requestKey(runId, unaskedRow(asked));
+    const own = requestKey(runId, unaskedIdOf(asked));
     const row = await store.request(own);
     return { requestId: own, runId, at, outcome: row ? requestView(row).outcome : null };
   });

@@ -77,13 +77,13 @@ class GrantsOfRun implements RunGrants {
   }
 
   async #find(
-    { requestId, tool, input, policies, requesters }: GatedCall,
+    { requestId, tool, input, origins, policies, requesters }: GatedCall,
     reserves: boolean,
   ): Promise<Used | undefined> {
     if (policies.some(forbidsPlans)) return undefined;
     const { run, since, withNext } = this.#needs;
     const { agent, startedBy } = run;
-    const call = { key: this.#keyOf(requestId), tool, input, startedBy, agent, policies, requesters };
+    const call = { key: this.#keyOf(requestId), tool, input, origins, startedBy, agent, policies, requesters };
     try {
       const isAny = this.#records.isAnyOpen(since);
       if (!(isThenable(isAny) ? await withNext(isAny) : isAny)) return undefined;

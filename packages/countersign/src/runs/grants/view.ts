@@ -7,6 +7,7 @@ import {
   grantLeft,
   grantStatus,
 } from '../../core/authority/grant.ts';
+import { unaskedIdOf } from '../../core/run/call.ts';
 import { runIdOf } from '../requests/card.ts';
 
 /** A grant, with its remaining uses and budget. */
@@ -22,7 +23,10 @@ export type GrantView = Grant & {
 export type GivenGrant = Pick<Grant, 'id' | 'tool' | 'uses' | 'expiresAt'>;
 
 /** A grant with the calls that use it, oldest first. */
-export type GrantDetails = GrantView & { readonly calls: readonly (GrantUse & { readonly runId: string })[] };
+export type GrantDetails = GrantView & { readonly calls: readonly GrantedCallView[] };
+
+/** `requestId`: of its row in the history. */
+export type GrantedCallView = GrantUse & { readonly runId: string; readonly requestId: string };
 
 export function grantView(state: GrantState, now: number): GrantView {
   const { grant, madeAt, revoked = null } = state;
@@ -30,6 +34,10 @@ export function grantView(state: GrantState, now: number): GrantView {
 }
 
 export function grantDetails(state: GrantState, now: number): GrantDetails {
-  const calls = [...state.uses.values()].map((use) => ({ ...use, runId: runIdOf(use.key) }));
+  const calls = [...state.uses.values()].map((use) => ({
+    ...use,
+    runId: runIdOf(use.key),
+    requestId: unaskedIdOf(use.key),
+  }));
   return { ...grantView(state, now), calls };
 }

@@ -2,9 +2,11 @@
 import type { Json } from '../../core/json.ts';
 import type { Limits } from '../../core/run/next.ts';
 import type { State } from '../../core/run/state.ts';
+import { bookOf, type Frozen } from '../freezes/book.ts';
+import { Freezing, startsCalls } from '../freezes/freezing.ts';
 import { linkNew } from '../port/chain.ts';
 import type { Append, NewRun, RunRecord, Store, StoredEvent } from '../port/store.ts';
-import { changedRequest, claimLapsed, isAway, isSecond, isStale } from '../port/store-errors.ts';
+import { areFreezesOld, changedRequest, claimLapsed, isAway, isSecond, isStale } from '../port/store-errors.ts';
 import { project, withUsage } from '../requests/projection.ts';
 import { type ClaimOption, type Moment, RunClaim } from './claim.ts';
 import { KnownRecord, type Recorded } from './record.ts';
@@ -31,6 +33,8 @@ export type JournalOptions = {
 export type Appended = {
   /** Takes in what others recorded, and removes events that no longer apply from those that are being appended. */
   absorb(): Promise<void>;
+  /** The events that are being appended have changed. */
+  changed(): void;
   /** An append is durable. */
   began(): void;
   /** The claim was lost, although the events were written. */
@@ -42,8 +46,11 @@ export class Appending {
   readonly claim: RunClaim;
   readonly #options: JournalOptions;
   readonly #journal: Appended;
+  readonly freezing = new Freezing();
   readonly #settlements = new Map<string, Json>();
   #hasBegun: boolean;
+  /** The events that are being appended have frozen calls. */
+  #wasFrozen = false;
 
   constructor(options: JournalOptions, journal: Appended) {
     const { run, state, store, claim } = options;
@@ -73,14 +80,15 @@ export class Appending {
    * False if nothing was written, because someone decided while this worker was about to leave: it continues, with the claim
    * that it still holds. The array loses events that no longer apply. `known`: the state after them, if nobody else writes.
    */
-  async append(events: readonly StoredEvent[], leaves: boolean, known: State | undefined): Promise<boolean> {
+  async append(events: StoredEvent[], leaves: boolean, known: State | undefined): Promise<boolean> {
     const { store, clock, sleep } = this.#options;
     const deadline = clock() + PATIENCE_MS;
     let mayBeWritten = false;
     for (let pauseMs = 50; ; pauseMs = Math.min(pauseMs * 2, 2_000)) {
+      const isJudged = startsCalls(events) ? await this.#judge(events, known) : undefined;
       const before = this.record.current;
-      const after = this.record.stateAfter(events, known);
-      const append = this.#appendOf(events, before, after, leaves);
+      const after = this.record.stateAfter(events, isJudged?.isFrozen ? undefined : known);
+      const append = this.#appendOf(events, before, after, leaves, isJudged?.version);
       // If an earlier attempt was written, this one is refused: so the lease counts from here.
       const asked = this.claim.now();
       try {
@@ -94,6 +102,10 @@ export class Appending {
           // What others seem to have recorded may be ours, and must not be written twice.
           if (clock() >= deadline) throw error;
           await sleep(pauseMs);
+          continue;
+        }
+        if (areFreezesOld(error)) {
+          bookOf(store).known = undefined;
           continue;
         }
         // After its first recorded append, this journal writes facts, which stay true after the events of others.
@@ -110,7 +122,34 @@ export class Appending {
     }
   }
 
-  #appendOf(events: readonly StoredEvent[], { version, hash, state: before }: Recorded, after: State, leaves: boolean) {
+  /** Calls that are frozen do not start: their events are replaced. `version`: what the starts were judged by. */
+  async #judge(events: StoredEvent[], known: State | undefined) {
+    const { run, store, clock } = this.#options;
+    const book = bookOf(store);
+    this.freezing.restore(events);
+    const freeze = ({ freezes }: Frozen): boolean =>
+      freezes.length > 0 && this.freezing.freeze(events, freezes, run, this.record.stateAfter(events, known));
+    let frozen = book.known ?? (await book.read());
+    let isFrozen = freeze(frozen);
+    if (isFrozen) {
+      // In this order: whoever lifts the freeze after that finds the run.
+      await book.remember(run.id, clock());
+      this.freezing.restore(events);
+      frozen = await book.read();
+      isFrozen = freeze(frozen);
+    }
+    if (isFrozen || this.#wasFrozen) this.#journal.changed();
+    this.#wasFrozen = isFrozen;
+    return { version: frozen.version, isFrozen };
+  }
+
+  #appendOf(
+    events: readonly StoredEvent[],
+    { version, hash, state: before }: Recorded,
+    after: State,
+    leaves: boolean,
+    freezes: number | undefined,
+  ) {
     const { run, leaseMs, limits, clock } = this.#options;
     const failed = events.findLast((event) => event.type === 'run-failed');
     const how = this.claim.howTo(leaves);
@@ -118,6 +157,7 @@ export class Appending {
       runId: run.id,
       expectedVersion: version,
       ...(version === 0 && { create: this.created }),
+      ...(freezes !== undefined && { freezes }),
       ...linkNew(hash, events as readonly [StoredEvent, ...StoredEvent[]]),
       ...project({ run, before, after, limits, now: clock(), settlements: this.#settlements, events }),
       // The run stays failed until someone drives it on.

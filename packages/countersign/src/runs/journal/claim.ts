@@ -70,7 +70,7 @@ export class RunClaim {
   /** An append that was sent at `asked` is written. A claim that was given up is not taken again. */
   appended(how: ClaimHow | undefined, claimed: boolean, asked: Moment): void {
     if (how === undefined || how === 'release' || how === 'pass') this.#state = { at: 'none' };
-    else this.#state = claimed ? { at: 'held', since: asked } : { at: 'wanted', by: 'take' };
+    else this.#state = claimed ? this.#heldSince(asked) : { at: 'wanted', by: 'take' };
   }
 
   /** False if another worker has it. Undefined if it was not renewed because it is not held, or enough renewals are in flight. */
@@ -82,8 +82,14 @@ export class RunClaim {
     const isRenewed = await store.renew(runId, this.token, leaseMs).finally(() => {
       this.#renewals -= 1;
     });
-    if (isRenewed && this.isHeld) this.#state = { at: 'held', since: asked };
+    if (isRenewed && this.isHeld) this.#state = this.#heldSince(asked);
     return isRenewed;
+  }
+
+  /** The answer to a slow call may come after that to a later one, which extended the lease further. */
+  #heldSince(asked: Moment): State {
+    const since = this.#state.at === 'held' && this.#state.since.steadyAt > asked.steadyAt ? this.#state.since : asked;
+    return { at: 'held', since };
   }
 
   async release(): Promise<void> {

@@ -48,6 +48,7 @@ const NOT_AFTER_A_RESULT: ReadonlySet<RunEvent['type']> = new Set([
   'call-judged',
   'call-started',
   'call-cleared',
+  'call-frozen',
   'call-interrupted',
   'call-held',
   'call-settled',

@@ -37,6 +37,7 @@ export class Journal implements Sink {
     this.#options = options;
     this.#appending = new Appending(options, {
       absorb: () => this.#absorb(),
+      changed: () => this.#fold(),
       began: this.#begun.resolve,
       fail: (error) => this.#fail(error),
     });
@@ -156,6 +157,10 @@ export class Journal implements Sink {
     this.#throwFailure();
   }
 
+  frozen(start: RunEvent): (RunEvent & { readonly type: 'call-frozen' }) | undefined {
+    return this.#appending.freezing.frozen(start);
+  }
+
   /** As `recorded`, and the claim is still held: what follows may act. */
   async flushed(): Promise<void> {
     await this.recorded();
@@ -260,8 +265,14 @@ export class Journal implements Sink {
     await record.refresh();
     const { state } = record.current;
     dropIfEnded(state, this.#leaving, this.#queue);
-    if (this.#run) this.#run.state = stateAfter(this.runId, state, [...this.#leaving, ...this.#queue]);
+    this.#fold();
     if (state.ended) this.#lost.abort(new Error(`Run ${this.runId} was ended by someone else.`));
+  }
+
+  /** The working state has what is recorded, and what is still to be written. */
+  #fold(): void {
+    const { state } = this.#appending.record.current;
+    if (this.#run) this.#run.state = stateAfter(this.runId, state, [...this.#leaving, ...this.#queue]);
   }
 
   #fail(error: unknown): void {

@@ -4,6 +4,8 @@ import { tamperedRun } from './chain.ts';
 import type { Append, RunRecord } from './store.ts';
 
 export const isStale = (error: unknown): boolean => error instanceof ConflictError && error.code === 'stale-version';
+export const areFreezesOld = (error: unknown): boolean =>
+  error instanceof ConflictError && error.code === 'freezes-changed';
 export const isLost = (error: unknown): boolean => error instanceof ConflictError && error.code === 'claim-lost';
 /** Someone wrote first, and that may have been this same append. After `claim-lost` the worker must stop anyway. */
 export const isSecond = (error: unknown): boolean =>

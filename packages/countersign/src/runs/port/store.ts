@@ -175,9 +175,17 @@ export type Append = {
    * Absent: the claim is neither checked nor changed.
    */
   readonly claim?: { readonly how: ClaimHow; readonly token: string; readonly leaseMs: number };
+  /**
+   * Given if a call starts with this append: the version of the note `FREEZES` that the start was judged by, 0 if there is none. If
+   * the note has another version at the moment of the append, it is refused (`freezes-changed`).
+   */
+  readonly freezes?: number;
   /** When the append was recorded elsewhere, if it is a copy of one in another store; the store's time by default. */
   readonly at?: number;
 };
+
+/** The note that holds what is frozen now: its collection and its key. */
+export const FREEZES = ['freezes', 'now'] as const;
 
 /** An request that is settled by an append. */
 export type SettledRequest = {
@@ -249,7 +257,8 @@ export type RequestQuery = Omit<RunQuery, 'status'> & {
  * Where runs live. All methods may be called at once from many processes.
  *
  * A refusal is a `ConflictError`: `run-exists`, `run-deleted`, `stale-version` (someone else appended, or the run does not
- * exist), or `claim-lost` (another worker holds the run, or may). If both apply, it is `claim-lost`. Any other failure is a
+ * exist), `claim-lost` (another worker holds the run, or may), or `freezes-changed`. If several apply, `claim-lost` comes first and
+ * `freezes-changed` last. Any other failure is a
  * `ProviderError` `store-failed`; `retryable` says whether the store may be back later. After such a failure the append may
  * or may not have happened: read the run to know.
  *
@@ -315,6 +324,11 @@ export interface Store {
   now(): Promise<number>;
   /** Calls `changed` with the id of a run soon after any process appends to it. Returns a function that stops it. */
   watch(changed: (runId: string) => void): () => void;
+  /**
+   * Says which copy of the data this is: another one after it was restored from a backup, or moved. Optional: a store without it, or that
+   * answers with undefined, cannot tell.
+   */
+  identity?(): Promise<string | undefined>;
   /** Migrates the tables. Each process that opens the store calls it; concurrent calls are safe. */
   migrate(): Promise<void>;
   close(): Promise<void>;

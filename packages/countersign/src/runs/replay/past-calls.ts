@@ -60,7 +60,9 @@ export async function pastCalls({ run, events }: LoadedRun, known: Known): Promi
   const opening = spoken?.messages[0]?.metadata?.opening;
   const description = spoken?.outside && isObject(opening) ? descriptionIn(opening as Opening) : undefined;
   const people = [...new Set([run.startedBy, spoken?.by ?? null].filter((person) => person !== null))];
-  const found = [...calls.values()].map((call) => pastCall(call, run, description, people, known));
+  const found = [...calls.values()].map((call) =>
+    pastCall(call, run, { description, isOutside: spoken?.outside === true }, people, known),
+  );
   return (await Promise.all(found)).filter((call) => call !== undefined);
 }
 
@@ -102,7 +104,7 @@ function readRequest(call: Reading, { request }: Of<'call-interrupted'>): void {
 async function pastCall(
   call: Reading,
   { id: runId, agent, startedBy }: LoadedRun['run'],
-  description: ToolDescription | undefined,
+  { description, isOutside }: { readonly description: ToolDescription | undefined; readonly isOutside: boolean },
   people: readonly string[],
   { toolNamed, grantNamed }: Known,
 ): Promise<RecordedCall | undefined> {
@@ -120,11 +122,13 @@ async function pastCall(
     request?.id ?? (granted || judged?.observed || call.isAllowed ? unaskedId({ id: call.id, pauses: 0 }) : undefined);
   return {
     ...kindOf({ call, shown, definition, description, isAsked: wasAsked !== undefined }),
+    ...defined({ origins: shown?.origins }),
     ...says,
     ...{ tool, agent, startedBy, requesters, runId, at, input: bound === undefined ? call.input : bound },
     id: own === undefined ? runId : requestKey(runId, own),
     ...defined({ title: shown?.title }),
     decided: decidedAs(decision),
+    ...(!shown?.origins && !says.origins && !isOutside && { isOfUnknownOrigin: true }),
     ...(call.wasDenied &&
       !judged && { unknown: 'An earlier release denied it, and did not record what its tool said.' }),
     was: request

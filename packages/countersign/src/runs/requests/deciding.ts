@@ -156,7 +156,7 @@ async function tryDecisions(
     },
     at: drives.clock(),
   });
-  const taken = checked.map((one) => withCard(withTitle(one, titles.get(one.key))));
+  const taken = checked.map((one) => withComments(withCard(withTitle(one, titles.get(one.key)))));
   if (!options.evenIfOutOfReach) await refuseOutOfReach(recorded.id, casts.values(), drives.people);
   const matched = matchedOf(taken.flatMap(({ key, leaf }) => (casts.get(key)?.status === 'waiting' ? [] : leaf)));
   const isLeft = words?.speaker && (await isLeftOpen(drives, cards, taken, casts, words.speaker));
@@ -203,6 +203,15 @@ function withCard(one: OnCard): OnCard {
   const { previous } = one.card.request.shown;
   const card = { requestId: one.key, input: willRun(one.card.part), round: (previous?.round ?? 0) + 1 };
   return { ...one, leaf: { ...one.leaf, decision: { ...decision, card } } };
+}
+
+/** What people commented, where the model reads it. */
+function withComments(one: OnCard): OnCard {
+  const { decision } = one.leaf;
+  const comments = one.card.progress?.comments?.map(({ by, text }) => ({ by, text }));
+  if (!one.card.request.shown.commentsForModel || !comments) return one;
+  if (decision.type !== 'reject' && decision.type !== 'revise') return one;
+  return { ...one, leaf: { ...one.leaf, decision: { ...decision, comments } } };
 }
 
 /** Whether other people decide one of the requests that stay open. */

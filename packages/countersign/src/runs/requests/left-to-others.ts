@@ -22,7 +22,8 @@ export async function areLeftToOthers(
   cards: Iterable<PendingCard>,
   speaker: Speaker,
 ): Promise<boolean> {
-  const asked = [...cards];
+  // A call that is approved waits for its time, not for the person who writes.
+  const asked = [...cards].filter(({ request }) => request.kind !== 'recall');
   if (asked.some((card) => involvesOthers(card.progress, speaker.by))) return true;
   if (speaker.mayDecide === false) return asked.length > 0;
   const governed = asked.filter((card) => !isPlain(policiesOn(card)));

@@ -72,7 +72,8 @@ async function policiesNow(
     signal: new AbortController().signal,
   };
   const { requesters } = ballotOf(card);
-  const judged = tool && (await judge(driver, { tool, input: copyOf(json), json, ctx, requesters }));
+  const origins = () => card.request.shown.origins;
+  const judged = tool && (await judge(driver, { tool, input: copyOf(json), json, ctx, requesters, origins }));
   if (judged?.then === 'ask') return { ...judged.governed, escalate: await escalationsOf(judged.governed, driver) };
   const message = `No policy is defined now for ${requestId}: nothing asks about ${name} with this input.`;
   throw new UsageError('invalid-options', { requestId }, message);

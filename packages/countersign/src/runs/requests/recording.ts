@@ -45,6 +45,7 @@ export function dryRun(runId: string, state: State, change: Change): readonly Ru
     stamp: (event) => event,
     write: (added) => void events.push(...added),
     flushed: async () => undefined,
+    frozen: () => undefined,
     isHeld: () => true,
   };
   change(new StoredRun(state, sink), { runId, settle: () => undefined });

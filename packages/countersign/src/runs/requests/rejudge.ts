@@ -8,6 +8,7 @@ import type { State } from '../../core/run/state.ts';
 import { approvalPayload, heldTo } from '../../loop/call/gate.ts';
 import { judgeEdit } from '../../loop/call/judge-edit.ts';
 import type { Governed } from '../../loop/call/judged.ts';
+import { conversationInside } from '../../loop/call/origins.ts';
 import { joinedTimes } from '../../loop/call/pause.ts';
 import { previewOf } from '../../loop/call/preview.ts';
 import { titleOf } from '../../loop/call/title.ts';
@@ -47,7 +48,9 @@ export async function rejudge(
       { status: 403, requestId: key, runId: run.id },
       `The edit of ${key} was not recorded. ${why}`,
     );
-  const edited = await judgeEdit(driver, tool, asked, input, ballotOf(card).requesters);
+  const { tools, policies: known, usesOrigins } = driver;
+  const conversation = usesOrigins ? conversationInside({ tools, policies: known, state }, path) : undefined;
+  const edited = await judgeEdit(driver, tool, asked, input, ballotOf(card).requesters, conversation);
   if (!edited.ok || !tool) throw refuse(edited.ok ? '' : edited.why);
   const { call, bound, judged } = edited;
   const approval = judged.then === 'ask' ? judged.approval : true;
@@ -74,6 +77,7 @@ export async function rejudge(
       notice: shown.notice,
       previous: shown.previous,
       reviews: governed?.reviews,
+      origins: edited.origins?.(),
     }),
     ...(before && { previews: { preview: preview ?? NO_PREVIEW, earlierPreview: before } }),
     policies,

@@ -32,7 +32,7 @@ export function unaskedRows(
   const inOne = events.some(mayJoinItsCall);
   // Most appends have none of these events.
   for (const event of events) {
-    const found = foundIn(unasked, state, event, path);
+    const found = MAY_LET_RUN.has(event.type) ? foundIn(unasked, state, event, path) : NONE;
     if (found.length > 0) rows = rows.length === 0 ? found : [...rows, ...found];
     if (inOne) state = fold(state, event);
   }
@@ -66,6 +66,7 @@ function foundIn(unasked: Unasked, state: State, event: RunEvent, path: readonly
 }
 
 const NONE: readonly NewRequest[] = [];
+const MAY_LET_RUN = new Set<RunEvent['type']>(['call-went-on', 'call-granted', 'call-cleared', 'call-judged']);
 
 function rowsOf(
   { run, now, outcomes }: Unasked,

@@ -13,12 +13,16 @@ export class MemoryNotes implements NoteRows {
     this.#now = now;
   }
 
+  versionOf(collection: string, key: string): number {
+    return this.#find(collection, key)?.version ?? 0;
+  }
+
   async get(collection: string, keys: readonly string[]): Promise<readonly NoteRow[]> {
     return keys.flatMap((key) => this.#find(collection, key) ?? []);
   }
 
   async put(collection: string, key: string, { value, version, expiresAt }: NewNote): Promise<boolean> {
-    if (version !== null && version !== (this.#find(collection, key)?.version ?? 0)) return false;
+    if (version !== null && version !== this.versionOf(collection, key)) return false;
     const kept = this.#collections.get(collection) ?? { rows: new Map<string, NoteRow>(), keys: [] };
     this.#collections.set(collection, kept);
     if (!kept.rows.has(key)) kept.keys.splice(placeOf(kept.keys, key), 0, key);

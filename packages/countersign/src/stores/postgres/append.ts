@@ -1,5 +1,6 @@
 // Appends on PostgreSQL: any number of them to different runs is one statement, which compares the versions itself.
 
+import { FREEZES } from '../../runs/port/store.ts';
 import { STARTER } from '../rules/deciders.ts';
 import type { EncodedAppend } from '../sql/encode.ts';
 import { unlessUnasked, untoldSince } from '../sql/rows.ts';
@@ -35,6 +36,9 @@ const RUN = {
   started_by: 'text',
   at: 'bigint',
 } as const;
+
+/** Where a call starts with some of them. */
+const RUN_STARTING = { ...RUN, freezes: 'bigint' } as const;
 
 const OPENED = {
   run_id: 'text',
@@ -79,6 +83,8 @@ type Parts = {
   readonly creates: boolean;
   readonly changes: boolean;
   readonly runs: Count;
+  /** A call starts with some of them. */
+  readonly starts: boolean;
   readonly opened: Count;
   /** Some of them are settled from the start. */
   readonly opensSettled: boolean;
@@ -103,6 +109,7 @@ export function appendStatements(tables: Tables, watcherId: number): (appends: r
       creates: runs.some(({ agent }) => agent !== null),
       changes: runs.some(({ agent }) => agent === null),
       runs: countOf(runs),
+      starts: runs.some(({ freezes }) => freezes !== null),
       opened: countOf(opened),
       opensSettled: opened.some(({ settlement }) => settlement !== undefined),
       settled: countOf(settled),
@@ -116,7 +123,7 @@ export function appendStatements(tables: Tables, watcherId: number): (appends: r
     const openedValues = parts.opensSettled
       ? valuesOf(OPENED_SETTLED, opened.map(settledOrNot))
       : valuesOf(OPENED, opened);
-    const values = [watcherId, ...valuesOf(RUN, runs), ...openedValues, ...changed];
+    const values = [watcherId, ...valuesOf(parts.starts ? RUN_STARTING : RUN, runs), ...openedValues, ...changed];
     return { statement: made, values };
   };
 }
@@ -163,25 +170,27 @@ function rowsSql(columns: Columns, count: Count, first: number): string {
 }
 
 function appendText(tables: Tables, parts: Parts): string {
-  const { creates, changes, runs, opened, opensSettled, settled, progressed, ended } = parts;
+  const { creates, changes, runs, starts, opened, opensSettled, settled, progressed, ended } = parts;
   const openedColumns = opensSettled ? OPENED_SETTLED : OPENED;
   const [opens, settles] = [opened !== 'none', settled !== 'none'];
   const [progresses, ends] = [progressed !== 'none', ended !== 'none'];
   const altered = [settles && 'settling', progresses && 'progressing'].filter((list) => list !== false);
-  const openedFrom = 2 + Object.keys(RUN).length;
+  const runColumns = starts ? RUN_STARTING : RUN;
+  const openedFrom = 2 + Object.keys(runColumns).length;
   const settledFrom = openedFrom + (opens ? Object.keys(openedColumns).length : 0);
   const progressedFrom = settledFrom + (settles ? Object.keys(SETTLED).length : 0);
   const endedFrom = progressedFrom + (progresses ? Object.keys(PROGRESSED).length : 0);
   const both = creates && changes;
   const steps = [
-    `given AS ${rowsSql(RUN, runs, 2)}`,
+    `given AS ${rowsSql(runColumns, runs, 2)}`,
+    starts && `freezing AS MATERIALIZED (${readingFreezes(tables)})`,
     opens && `opening AS ${rowsSql(openedColumns, opened, openedFrom)}`,
     settles && `settling AS ${rowsSql(SETTLED, settled, settledFrom)}`,
     progresses && `progressing AS ${rowsSql(PROGRESSED, progressed, progressedFrom)}`,
     ends && `ending AS ${rowsSql(ENDED, ended, endedFrom)}`,
     altered.length > 0 && `pending AS MATERIALIZED (${countingPending(tables, altered)})`,
-    changes && `${both ? 'changed' : 'written'} AS (${changing(tables, altered.length > 0)})`,
-    creates && `${both ? 'created' : 'written'} AS (${creating(tables)})`,
+    changes && `${both ? 'changed' : 'written'} AS (${changing(tables, altered.length > 0, starts)})`,
+    creates && `${both ? 'created' : 'written'} AS (${creating(tables, starts)})`,
     both && 'written AS (SELECT * FROM changed UNION ALL SELECT * FROM created)',
     `batch AS (${adding(tables, opens)})`,
     opens && `opened AS (${opening(tables, opensSettled)})`,
@@ -202,14 +211,24 @@ const AT = `coalesce(g.at, ${NOW})`;
 
 const KEEPS_WAKE_AT = `g.status IN ('waiting', 'failed')`;
 
-function creating({ run }: Tables): string {
+/**
+ * A freeze waits for the starts that share this lock, and a start that waits for a freeze sees what it wrote: then the version is
+ * another one, and the call does not start. At a strict isolation level, the statement fails and is sent again.
+ */
+function readingFreezes({ note }: Tables): string {
+  return `SELECT n.version FROM ${note} n WHERE n.collection = '${FREEZES[0]}' AND n.key = '${FREEZES[1]}' FOR SHARE`;
+}
+
+const MAY_START = `(g.freezes IS NULL OR g.freezes = coalesce((SELECT f.version FROM freezing f), 0))`;
+
+function creating({ run }: Tables, starts: boolean): string {
   return `INSERT INTO ${run} AS r (created_at, id, agent, started_by, version, updated_at, wake_at, due_at,
       claim_until, claim_token, status, hash, outcome)
     SELECT ${AT}, g.run_id, g.agent, g.started_by, g.expected + g.added, ${AT}, g.wake_at,
       CASE WHEN g.status = 'running' THEN ${AT} WHEN ${KEEPS_WAKE_AT} THEN g.wake_at END,
       CASE WHEN g.how <> 'pass' THEN ${AT} + g.lease_ms END, CASE WHEN g.how <> 'pass' THEN g.token END,
       g.status, g.hash, g.outcome
-    FROM given g WHERE g.agent IS NOT NULL
+    FROM given g WHERE g.agent IS NOT NULL${starts ? ` AND ${MAY_START}` : ''}
     RETURNING ${WRITTEN}`;
 }
 
@@ -217,7 +236,7 @@ function creating({ run }: Tables): string {
  * Locks the rows of the runs in the order of the appends, so that no two statements deadlock. A run that was running
  * before stays due since then: an append does not move it to the end of the queue.
  */
-function changing({ run }: Tables, alters: boolean): string {
+function changing({ run }: Tables, alters: boolean, starts: boolean): string {
   const holds = `(g.how IN ('hold', 'enter') OR g.how = 'take' AND ${mayTake('g.token')})`;
   const releases = `g.how IN ('release', 'pass')`;
   const allPending = 'g.alters = coalesce((SELECT p.count FROM pending p WHERE p.run_id = g.run_id), 0)';
@@ -232,7 +251,7 @@ function changing({ run }: Tables, alters: boolean): string {
     WHERE g.agent IS NULL AND r.id = g.run_id AND r.version = g.expected
       AND (g.how IS NULL OR g.how = 'take' OR r.claim_token = g.token
         OR g.how IN ('enter', 'pass') AND ${mayTake('g.token')})
-      ${alters ? `AND ${allPending}` : ''}
+      ${alters ? `AND ${allPending}` : ''} ${starts ? `AND ${MAY_START}` : ''}
     RETURNING ${WRITTEN}`;
 }
 

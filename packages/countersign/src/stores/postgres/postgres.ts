@@ -264,6 +264,12 @@ class PostgresStore implements Store {
     return row.now;
   }
 
+  /** Tables that were restored have other numbers. A physical copy of the whole cluster has the same. */
+  async identity(): Promise<string | undefined> {
+    const [row] = await this.#rows<{ readonly identity: string }>(this.#sql.identity, []);
+    return row?.identity;
+  }
+
   watch(changed: (runId: string) => void): () => void {
     return this.#watchers.add(changed);
   }
@@ -364,7 +370,7 @@ class PostgresStore implements Store {
     }
   }
 
-  /** Judged by the current rows: a lost claim stays lost, and so does a version. */
+  /** Judged by the current rows: a lost claim stays lost, and so does a version. What is left of a start is its freezes. */
   async #refusalOf(append: Append): Promise<Error> {
     const ids = [...append.settled, ...(append.progressed ?? [])].map(({ id }) => id);
     const [row] = await this.#rows<RefusalRow>(this.#sql.refusal, [append.runId, ids]);

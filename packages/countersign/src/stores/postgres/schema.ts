@@ -1,5 +1,6 @@
 // The tables of the Postgres store, as numbered migrations. Released migrations never change; new ones are added.
 import { setTimeout as delay } from 'node:timers/promises';
+import { FREEZES } from '../../runs/port/store.ts';
 import { newerTables } from '../sql/migrations.ts';
 import { NOW } from './expressions.ts';
 import { errorCode } from './failure.ts';
@@ -278,6 +279,10 @@ export const MIGRATIONS: readonly Migration[] = [
   ({ request }) => `
   ALTER TABLE ${request} ADD COLUMN ended text, ADD COLUMN ending text;
   CREATE INDEX countersign_request_bad ON ${request} (created_at, seq) WHERE ended IN ('failed', 'unknown');
+  `,
+  // The note of what is frozen, which every start locks: it must exist before the first freeze.
+  ({ note }) => `
+  INSERT INTO ${note} (collection, key, value) VALUES ('${FREEZES[0]}', '${FREEZES[1]}', 'null') ON CONFLICT DO NOTHING;
   `,
 ];
 

@@ -18,7 +18,7 @@ export type RefusalRow = {
   readonly waiting: readonly string[];
 };
 
-export function postgresStatements({ run, event, request, decider, pending, watcher }: Tables) {
+export function postgresStatements({ run, event, request, decider, pending, watcher, note }: Tables) {
   // The rows of events that fill a page, at least one.
   const batches = (after: string, limit: string): string => `(
     SELECT string_agg(version || ',' || events, E'\\n' ORDER BY version) FROM (
@@ -125,6 +125,7 @@ export function postgresStatements({ run, event, request, decider, pending, watc
     ),
     firstSettled: statement(firstSettledSql(request, '$1::bigint', (column) => `${column}::float8`)),
     now: statement(`SELECT ${NOW}::float8 AS now`),
+    identity: statement(`SELECT n.tableoid::text AS identity FROM ${note} n LIMIT 1`),
     refusal:
       statement(`SELECT version, claim_token AS token, claim_until::float8 AS until, ${NOW}::float8 AS now, ARRAY(
         SELECT s.id FROM unnest($2::text[]) s (id) JOIN ${request} i ON i.id = s.id

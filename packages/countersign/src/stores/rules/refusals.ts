@@ -11,10 +11,16 @@ export type Stored = {
   readonly isInterrupt: (id: string) => boolean;
   /** Whether the request is pending in this run. */
   readonly isPending: (id: string) => boolean;
+  /** The version of the note with what is frozen; 0 if there is none. Needed for an append with `freezes`. */
+  readonly freezes?: number | undefined;
 };
 
 /** Why the append is refused; undefined if it is not. */
-export function refusalOf(append: Append, { run, isInterrupt, isPending }: Stored, now: number): Error | undefined {
+export function refusalOf(
+  append: Append,
+  { run, isInterrupt, isPending, freezes }: Stored,
+  now: number,
+): Error | undefined {
   const { runId, create, claim, opened, settled, progressed = [] } = append;
   if (create !== undefined) {
     if (run !== undefined) return run === 'deleted' ? runDeleted(runId) : runExists(runId);
@@ -26,7 +32,8 @@ export function refusalOf(append: Append, { run, isInterrupt, isPending }: Store
   const taken = firstWrong(opened, isInterrupt);
   if (taken !== undefined) return openedTwice(runId, taken);
   const gone = firstWrong([...settled, ...progressed], (id) => !isPending(id));
-  return gone === undefined ? undefined : notPending(runId, gone);
+  if (gone !== undefined) return notPending(runId, gone);
+  return append.freezes === undefined || append.freezes === freezes ? undefined : freezesChanged(runId);
 }
 
 /** The first id that is wrong, or was named before. */
@@ -53,6 +60,11 @@ function staleVersion({ runId, expectedVersion }: Append, version: number | unde
     { runId, expectedVersion, ...(version !== undefined && { version }) },
     `Run ${runId} is not at version ${expectedVersion}: ${now}. Reload it.`,
   );
+}
+
+export function freezesChanged(runId: string): ConflictError {
+  const message = `Someone froze or unfroze calls while a call of run ${runId} was about to start. Nothing was written; read the freezes again.`;
+  return new ConflictError('freezes-changed', { runId }, message);
 }
 
 function claimLost(runId: string, token: string): ConflictError {

@@ -29,6 +29,7 @@ export function encodeAppend(append: Append) {
       agent: create?.agent ?? null,
       started_by: create?.startedBy ?? null,
       at: append.at ?? null,
+      freezes: append.freezes ?? null,
     },
     opened: opened.map((request) => ({
       run_id: runId,

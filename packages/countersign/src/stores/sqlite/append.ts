@@ -1,5 +1,5 @@
 // One append on SQLite, inside a transaction that holds the write lock. It is checked before anything is written.
-import type { Append, Appended, RunStatus } from '../../runs/port/store.ts';
+import { type Append, type Appended, FREEZES, type RunStatus } from '../../runs/port/store.ts';
 import { claimAfter } from '../rules/claim.ts';
 import { dueAfter } from '../rules/due.ts';
 import { refusalOf } from '../rules/refusals.ts';
@@ -11,13 +11,18 @@ export function sqliteAppend(append: Append, clock: () => number): Job<Appended>
   const { run, opened, settled, progressed, ended } = encodeAppend(append);
   return (prepare) => {
     const now = append.at ?? clock();
-    const before = prepare(BEFORE).get(append.runId) as Before | undefined;
+    const starts = append.freezes !== undefined;
+    const found = prepare(starts ? BEFORE_START : BEFORE).get(append.runId) as
+      | (Before & { freezes?: number })
+      | undefined;
+    const before = found?.seq == null ? undefined : found;
     const held = before && claimOf(before);
     const stored = {
       run:
         before?.version === DELETED.version ? ('deleted' as const) : before && { version: before.version, claim: held },
       isInterrupt: (id: string) => prepare(IS_INTERRUPT).get(id) !== undefined,
       isPending: (id: string) => prepare(IS_PENDING).get(id, append.runId) !== undefined,
+      freezes: found?.freezes,
     };
     const refusal = refusalOf(append, stored, now);
     if (refusal) throw refusal;
@@ -62,6 +67,11 @@ function claimOf({ claim_token: token, claim_until: until }: Before) {
 
 const BEFORE = `SELECT seq, version, status, started_by, due_at, claim_token, claim_until FROM countersign_run
   WHERE id = ?`;
+
+/** A row in any case: the run may be new. */
+const BEFORE_START = `SELECT r.*, coalesce((SELECT version FROM countersign_note
+    WHERE collection = '${FREEZES[0]}' AND key = '${FREEZES[1]}'), 0) AS freezes
+  FROM (SELECT 1) LEFT JOIN (${BEFORE}) r`;
 
 const RUN = ['status', 'version', 'hash', 'updated_at', 'wake_at', 'due_at', 'claim_token', 'claim_until', 'outcome'];
 

@@ -55,6 +55,12 @@ export class SqliteConnection {
     this.#options = options;
   }
 
+  /** A file that was restored has another inode. Undefined for a database in memory. */
+  async identity(): Promise<string | undefined> {
+    await this.migrate();
+    return this.#places[0]?.inode.toString();
+  }
+
   /** Opens the file and migrates its tables, once. After a failure, the next call tries again. */
   migrate(): Promise<void> {
     this.#migrated ??= this.#migrate().catch((error: unknown) => {

@@ -74,6 +74,7 @@ function storeOn(connection: SqliteConnection, clock: () => number): Store {
 
   return {
     notes: createNotes(new SqliteNotes(connection, clock)),
+    identity: () => connection.identity(),
 
     async append(append) {
       checkAppend(append);

@@ -1,6 +1,6 @@
 // Replaces the timers, clocks and random numbers of this process for code that runs on a simulated machine. Other code keeps the real
 // ones: test runners, and whatever else runs in this process.
-import { AsyncResource } from 'node:async_hooks';
+import { AsyncLocalStorage } from 'node:async_hooks';
 import crypto from 'node:crypto';
 import { syncBuiltinESMExports } from 'node:module';
 import timers from 'node:timers';
@@ -20,7 +20,7 @@ class SimulatedTimer {
   constructor(machine: Machine, kind: string, ms: number, work: () => void, repeats: boolean) {
     this.#machine = machine;
     this.#ms = ms;
-    this.#work = AsyncResource.bind(work);
+    this.#work = AsyncLocalStorage.bind(work);
     this.#repeats = repeats;
     this.#event = this.#wait(kind);
   }

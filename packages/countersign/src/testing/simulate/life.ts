@@ -17,13 +17,18 @@ export type Answer<T> =
 
 export type LifeOptions<App> = {
   readonly seed: number;
-  readonly makeStore: (now: () => number) => Store;
+  readonly makeStore: (now: () => number, hold: Timeline['hold']) => Store;
   /** Starts the program on a process. */
   readonly open: (life: Life<App>, node: Omit<Node<App>, 'app'> & { readonly store: Store }) => App;
+  /** Stops it cleanly. */
+  readonly stop: (app: App) => Promise<unknown>;
   readonly processes: number;
   readonly leaseMs: number;
   readonly weather?: Weather;
 };
+
+/** How long a process may take to stop. */
+const STOP_MS = 60_000;
 
 export class Life<App> {
   readonly options: LifeOptions<App>;
@@ -36,9 +41,13 @@ export class Life<App> {
   readonly problems: string[] = [];
   weather: Weather;
   #nodes: Node<App>[] = [];
+  /** They have successors already. */
+  readonly #stopping = new Set<Machine>();
   readonly #cutUntil = new Map<Machine, number>();
   /** How often a process died. */
   deaths = 0;
+  /** How often a process was asked to stop cleanly. */
+  stops = 0;
   #booted = 0;
   #release = 0;
 
@@ -48,7 +57,7 @@ export class Life<App> {
     this.timeline = new Timeline(this.chance);
     this.server = new Machine('store', this.timeline);
     this.weather = options.weather ?? weatherOf(this.chance, options.leaseMs);
-    this.store = here.run(this.server, () => options.makeStore(() => this.server.wallClock()));
+    this.store = here.run(this.server, () => options.makeStore(() => this.server.wallClock(), this.timeline.hold));
     for (let count = 0; count < options.processes; count += 1) this.#boot();
     this.#disturb();
   }
@@ -104,6 +113,7 @@ export class Life<App> {
     this.timeline.note(`${machine.name} DIES`);
     machine.isAlive = false;
     this.deaths += 1;
+    if (this.#stopping.has(machine)) return;
     this.timeline.after(this.chance.between(10, 2 * this.options.leaseMs), undefined, '', () => {
       this.#nodes = this.#nodes.filter((node) => node.machine !== machine);
       this.#boot();
@@ -165,8 +175,33 @@ export class Life<App> {
   deploy(release: number): void {
     this.#release = release;
     this.timeline.note(`DEPLOY of release ${release}`);
-    for (const { machine } of this.#nodes)
-      this.timeline.after(this.chance.between(0, this.options.leaseMs), undefined, '', () => this.kill(machine));
+    for (const node of this.#nodes)
+      this.timeline.after(this.chance.between(0, this.options.leaseMs), undefined, '', () => {
+        if (this.chance.is(0.6)) this.#replace(node);
+        else this.kill(node.machine);
+      });
+  }
+
+  /** A new process takes over while the old one stops cleanly, as in a rolling deploy. One that takes too long is killed. */
+  #replace({ machine, app }: Node<App>): void {
+    if (!machine.isAlive || this.#stopping.has(machine)) return;
+    this.timeline.note(`${machine.name} STOPS`);
+    this.stops += 1;
+    this.#stopping.add(machine);
+    this.#nodes = this.#nodes.filter((node) => node.machine !== machine);
+    this.#boot();
+    const end = (what: string) => {
+      if (!machine.isAlive) return;
+      this.timeline.note(`${machine.name} ${what}`);
+      machine.isAlive = false;
+    };
+    this.timeline.after(STOP_MS, undefined, '', () => end('IS KILLED'));
+    here
+      .run(machine, () => this.options.stop(app))
+      .then(
+        () => end('HAS STOPPED'),
+        () => end('FAILED TO STOP'),
+      );
   }
 
   #cut(machine: Machine): void {

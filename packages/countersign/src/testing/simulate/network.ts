@@ -79,6 +79,8 @@ export function send<T>(link: Link, what: string, work: () => Promise<T>): Promi
       fail(chance.pick([1, 1_000, 10_000]));
     } else {
       const arrive = () => {
+        // A process that dies may take with it what it had not sent yet.
+        if (!machine.isAlive && chance.is(0.5)) return;
         const answer = (settle: () => void, how: string) => {
           if (link.isCut() || chance.is(weather.lostAnswer)) return fail(chance.pick([1, 1_000, 10_000]));
           return timeline.after(delay(), machine, `${how} ${what}`, () => {

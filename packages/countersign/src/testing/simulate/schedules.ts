@@ -3,8 +3,8 @@ import { messageOf, UsageError } from '../../core/errors.ts';
 import type { Agent } from '../../loop/agent.ts';
 import { forgetDrawnIds } from '../../random-id.ts';
 import { runsOf } from '../../runs/agent-runs.ts';
-import { memoryStore } from '../../stores/memory/memory.ts';
 import { Customers, type SimulatedApp } from './customers.ts';
+import { frozenStore } from './frozen.ts';
 import { replaceGlobals } from './globals.ts';
 import { everyRunEnds, type Law, noneAfterRejection, nothingLeft, oneEffect, recordVerifies } from './laws.ts';
 import { Life } from './life.ts';
@@ -61,7 +61,8 @@ async function runOne(
   forgetDrawnIds();
   const life = new Life<SimulatedApp>({
     ...{ seed, leaseMs: LEASE_MS, processes: 1 + (seed % 3) },
-    makeStore: (now) => memoryStore({ now }),
+    makeStore: frozenStore,
+    stop: ({ runs }) => runs.stop(),
     open: ({ world }, { link, store }) =>
       appOf(
         open({

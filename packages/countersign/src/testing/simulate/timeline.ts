@@ -58,6 +58,8 @@ export class Timeline {
   #order = 0;
   #hash = 0x811c9dc5;
   readonly #events: Event[] = [];
+  /** Real work, for which time stands still. */
+  readonly #held = new Set<Promise<unknown>>();
   readonly #trace: string[] = [];
 
   constructor(chance: Chance) {
@@ -94,6 +96,14 @@ export class Timeline {
     return new Promise((resolve) => this.after(ms, machine, '', resolve));
   }
 
+  /** No event happens until this is settled: for stores with real connections. */
+  readonly hold = <T>(work: Promise<T>): Promise<T> => {
+    const ended = () => void this.#held.delete(work);
+    this.#held.add(work);
+    work.then(ended, ended);
+    return work;
+  };
+
   /** Lets events happen until it is enough, or nothing is left, or the time is over. */
   async run(until: number, isEnough: () => boolean): Promise<void> {
     while (!isEnough()) {
@@ -111,6 +121,10 @@ export class Timeline {
       if (event.machine) here.run(event.machine, event.happen);
       else event.happen();
       await new Promise((resolve) => rest(resolve));
+      while (this.#held.size > 0) {
+        await Promise.allSettled(this.#held);
+        await new Promise((resolve) => rest(resolve));
+      }
     }
   }
 

@@ -22,6 +22,8 @@ export type EffectOptions = {
   readonly input?: Json;
   /** The receiver refuses it after this time since the schedule began. */
   readonly until?: number;
+  /** How long it may be on its way at the most, if that is long. */
+  readonly slowMs?: number;
 };
 
 /** Around an effect, a crash or a freeze tells most, so there are more of them. */
@@ -45,10 +47,11 @@ export class World {
       die();
       return never();
     }
-    const { repeatable = false, input = null, until = Number.POSITIVE_INFINITY } = options;
+    const { repeatable = false, input = null, until = Number.POSITIVE_INFINITY, slowMs = 0 } = options;
+    const onItsWayMs = slowMs > 0 && chance.is(0.3) ? chance.between(0, slowMs) : chance.delay(5);
     this.#count(key, 1);
     return new Promise((resolve, reject) => {
-      timeline.after(chance.delay(5), server, `EFFECT ${name} ${key}`, () => {
+      timeline.after(onItsWayMs, server, `EFFECT ${name} ${key}`, () => {
         this.#count(key, -1);
         const isKnown = repeatable && this.effects.some((effect) => effect.name === name && effect.key === key);
         const isLate = timeline.now > until;

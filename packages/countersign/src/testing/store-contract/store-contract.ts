@@ -3,6 +3,7 @@ import { appendContract } from './append.ts';
 import { checkedSubject, type StoreUnderTest } from './check.ts';
 import { claimContract } from './claim.ts';
 import { deleteContract } from './delete.ts';
+import { freezesContract } from './freezes.ts';
 import { grantedContract } from './granted.ts';
 import { jsonContract } from './json.ts';
 import { listContract } from './list.ts';
@@ -43,6 +44,7 @@ export function storeContract(make: () => Promise<StoreUnderTest>, { describe, t
   describe('untold requests', () => untoldContract(check));
   describe('lists', () => listContract(check));
   describe('calls that a grant let run', () => grantedContract(check));
+  describe('freezes', () => freezesContract(check));
   describe('notes', () => notesContract(check));
   describe('statistics', () => statsContract(check));
   describe('watching, and several stores on the same data', () => watchContract(check));

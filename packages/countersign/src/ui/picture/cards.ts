@@ -188,6 +188,7 @@ export const ALLOWS: Readonly<Record<RequestKind, readonly Allowed[]>> = {
   unavailable: ['approve', 'edit', 'reject'],
   question: ['respond', 'reject'],
   interrupt: ['approve', 'edit', 'reject', 'respond', 'restart'],
+  recall: ['reject'],
   // It happened, with this result; it did not happen, so run it; skip it and tell the model.
   doubt: ['respond', 'approve', 'cancel'],
 };

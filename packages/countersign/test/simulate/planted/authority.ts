@@ -44,7 +44,6 @@ export const AUTHORITY: readonly Planted[] = [
     find: 'return circles.length === 0 || [...circles',
     replace: 'return circles.length >= 0 || [...circles',
     within: 50,
-    isUnproven: true,
   },
   {
     name: 'an escalation comes early',
@@ -61,7 +60,6 @@ export const AUTHORITY: readonly Planted[] = [
     find: 'return next && next.at <= now ?',
     replace: 'return next && next.at < 0 ?',
     within: 200,
-    isUnproven: true,
   },
   {
     name: 'a deadline approves for a quorum',
@@ -78,7 +76,6 @@ export const AUTHORITY: readonly Planted[] = [
     find: 'exceeds([...amountsOf(taken), found.amount ?? 0], grant.budget.total)',
     replace: 'exceeds([found.amount ?? 0], grant.budget.total)',
     within: 600,
-    isUnproven: true,
   },
   {
     name: 'uses that are not counted',
@@ -87,7 +84,6 @@ export const AUTHORITY: readonly Planted[] = [
     find: 'if (taken.length >= grant.uses)',
     replace: 'if (taken.length < 0)',
     within: 300,
-    isUnproven: true,
   },
   {
     name: 'two calls take the same use',
@@ -96,7 +92,6 @@ export const AUTHORITY: readonly Planted[] = [
     find: 'return this.#notes.put(GRANTS, id, { events, hash } as unknown as Json, { version });',
     replace: 'return this.#notes.put(GRANTS, id, { events, hash } as unknown as Json, version > 0 ? {} : { version });',
     within: 600,
-    isUnproven: true,
   },
   {
     name: 'a use is released while its call may run',
@@ -105,7 +100,6 @@ export const AUTHORITY: readonly Planted[] = [
     find: "if (outcome !== 'open') (outcome",
     replace: '(outcome',
     within: 600,
-    isUnproven: true,
   },
   {
     name: 'a grant that has expired',
@@ -114,7 +108,6 @@ export const AUTHORITY: readonly Planted[] = [
     find: "if (call.now >= grant.expiresAt) return refuse('It has expired.');",
     replace: '',
     within: 600,
-    isUnproven: true,
   },
   {
     name: 'a grant serves everybody',
@@ -123,7 +116,6 @@ export const AUTHORITY: readonly Planted[] = [
     find: 'if (serves.people && !(startedBy !== null && serves.people.includes(startedBy)))',
     replace: 'if (serves.people && startedBy === null)',
     within: 300,
-    isUnproven: true,
   },
   {
     name: 'a grant without conditions',
@@ -132,6 +124,5 @@ export const AUTHORITY: readonly Planted[] = [
     find: "if (meets(where, input) !== true) return 'The input does not meet its conditions.';",
     replace: '',
     within: 600,
-    isUnproven: true,
   },
 ];

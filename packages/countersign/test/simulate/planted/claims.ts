@@ -20,7 +20,6 @@ export const CLAIMS: readonly Planted[] = [
     find: "return !((how === 'enter' || how === 'pass') && mayTake(token, held, now));",
     replace: 'return false;',
     within: 300,
-    isUnproven: true,
   },
   {
     name: 'a claim is taken from a worker that holds it',
@@ -29,7 +28,6 @@ export const CLAIMS: readonly Planted[] = [
     find: 'return held === undefined || held.token === token || held.until <= now;',
     replace: 'return true;',
     within: 200,
-    isUnproven: true,
   },
   {
     name: 'a lease is taken for longer than it is',
@@ -38,16 +36,14 @@ export const CLAIMS: readonly Planted[] = [
     find: 'return now.at - since.at >= leaseMs || now.steadyAt - since.steadyAt >= leaseMs;',
     replace: 'return now.at - since.at >= 20 * leaseMs;',
     within: 300,
-    isUnproven: true,
   },
   {
     name: 'a lease counts from the answer',
     rule: ONE_WORKER,
     file: 'runs/journal/claim.ts',
-    find: "this.#state = claimed ? { at: 'held', since: asked } :",
+    find: 'this.#state = claimed ? this.#heldSince(asked) :',
     replace: "this.#state = claimed ? { at: 'held', since: this.now() } :",
     within: 600,
-    isUnproven: true,
   },
   {
     name: 'a lapsed lease is not noticed before a body begins',
@@ -56,7 +52,6 @@ export const CLAIMS: readonly Planted[] = [
     find: 'if (this.#appending.claim.hasLapsed) this.#fail(claimLapsed(this.runId));',
     replace: '',
     within: 300,
-    isUnproven: true,
   },
   {
     name: 'the lease of a computer that slept',
@@ -65,7 +60,6 @@ export const CLAIMS: readonly Planted[] = [
     find: 'return now.at - since.at >= leaseMs || now.steadyAt',
     replace: 'return now.steadyAt',
     within: 600,
-    isUnproven: true,
   },
   {
     name: 'a renewal of a claim that another has',
@@ -74,7 +68,6 @@ export const CLAIMS: readonly Planted[] = [
     find: 'if (run?.claim?.token !== token) return false;\n      run.claim',
     replace: 'if (run === undefined) return false;\n      run.claim',
     within: 400,
-    isUnproven: true,
   },
   {
     name: 'a release of a claim that another has',
@@ -83,7 +76,6 @@ export const CLAIMS: readonly Planted[] = [
     find: 'if (run?.claim?.token === token) run.claim = undefined;',
     replace: 'if (run) run.claim = undefined;',
     within: 600,
-    isUnproven: true,
   },
   {
     name: 'a write that failed counts as done',

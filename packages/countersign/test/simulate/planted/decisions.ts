@@ -39,15 +39,6 @@ export const DECISIONS: readonly Planted[] = [
     within: 100,
   },
   {
-    name: 'an edit that does not run',
-    rule: BOUND,
-    file: 'loop/call/bound-input.ts',
-    find: '  const { runsWith = call.input } = call;\n  const reading = read(tool, runsWith);',
-    replace: '  const runsWith = call.input;\n  const reading = read(tool, runsWith);',
-    within: 100,
-    isUnproven: true,
-  },
-  {
     name: 'an edit keeps the votes before it',
     rule: BOUND,
     file: 'core/authority/tally.ts',
@@ -70,15 +61,6 @@ export const DECISIONS: readonly Planted[] = [
     find: 'if (result) run.record(event({',
     replace: "if (result && decision.type !== 'reject') run.record(event({",
     within: 50,
-  },
-  {
-    name: 'a call that is over runs',
-    rule: 'a call whose request was withdrawn never runs',
-    file: 'loop/stored-run.ts',
-    find: 'return isOver(this.state, id);',
-    replace: 'return false && isOver(this.state, id);',
-    within: 600,
-    isUnproven: true,
   },
   {
     name: 'a deadline comes early',
@@ -120,6 +102,5 @@ export const DECISIONS: readonly Planted[] = [
     find: 'if (until !== undefined && until <= driver.clock())',
     replace: 'if (until !== undefined && until - 29_000 <= driver.clock())',
     within: 600,
-    isUnproven: true,
   },
 ];

@@ -28,7 +28,6 @@ export const ENDS: readonly Planted[] = [
     find: '          if (leaves) return false;',
     replace: '          if (leaves) return true;',
     within: 600,
-    isUnproven: true,
   },
   {
     name: 'a worker stops after an error',
@@ -69,7 +68,6 @@ export const ENDS: readonly Planted[] = [
     find: 'if (this.#news.get(id) === news) this.#clear(id);',
     replace: 'if (this.#news.has(id) && news > 0) this.#clear(id);',
     within: 300,
-    isUnproven: true,
   },
   {
     name: 'a delivery that failed counts as done',

@@ -4,10 +4,7 @@ import { CLAIMS } from './claims.ts';
 import { DECISIONS } from './decisions.ts';
 import { ENDS } from './ends.ts';
 import type { Planted } from './planted.ts';
+import { RULES } from './rules.ts';
 import { STARTS } from './starts.ts';
 
-/** All of them. */
-export const FAULTS: readonly Planted[] = [...STARTS, ...CLAIMS, ...DECISIONS, ...AUTHORITY, ...ENDS];
-
-/** Those that the simulation finds. */
-export const PLANTED: readonly Planted[] = FAULTS.filter(({ isUnproven }) => !isUnproven);
+export const FAULTS: readonly Planted[] = [...STARTS, ...CLAIMS, ...DECISIONS, ...AUTHORITY, ...ENDS, ...RULES];

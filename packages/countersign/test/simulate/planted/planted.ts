@@ -10,6 +10,4 @@ export type Planted = {
   readonly replace: string;
   /** The simulation finds it within so many schedules. */
   readonly within: number;
-  /** It was not found yet in as many schedules as there was time for: more schedules or another check are needed. */
-  readonly isUnproven?: true;
 };

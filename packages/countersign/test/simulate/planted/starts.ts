@@ -20,16 +20,6 @@ export const STARTS: readonly Planted[] = [
     find: 'if (!((await this.#isDurable()) && this.#isRunning(call) && this.#mayAct())) throw',
     replace: 'if (!this.#isRunning(call)) throw',
     within: 300,
-    isUnproven: true,
-  },
-  {
-    name: 'a body begins although the claim is lost',
-    rule: ONCE,
-    file: 'loop/stored-run.ts',
-    find: 'if (this.state.ended || !this.#mayAct()) return undefined;',
-    replace: 'if (this.state.ended) return undefined;',
-    within: 300,
-    isUnproven: true,
   },
   {
     name: 'a started call runs again after a crash',
@@ -62,7 +52,6 @@ export const STARTS: readonly Planted[] = [
     find: '  run.record(noted);\n  await run.checkHold(call);',
     replace: '  run.record(noted);',
     within: 400,
-    isUnproven: true,
   },
   {
     name: 'a step runs again',
@@ -79,7 +68,6 @@ export const STARTS: readonly Planted[] = [
     find: "if (found === 'nothing' && isSettled) {",
     replace: "if (found === 'nothing') {",
     within: 400,
-    isUnproven: true,
   },
   {
     name: 'the time to settle has always passed',
@@ -88,7 +76,6 @@ export const STARTS: readonly Planted[] = [
     find: 'return phase.since !== undefined && clock() - phase.since > settlesWithin;',
     replace: 'return phase.since !== undefined;',
     within: 400,
-    isUnproven: true,
   },
   {
     name: 'a tool that throws has done nothing',
@@ -97,23 +84,5 @@ export const STARTS: readonly Planted[] = [
     find: ', line, mayHaveActed: true };',
     replace: ', line };',
     within: 50,
-  },
-  {
-    name: 'an aborted body has failed',
-    rule: TRUTH,
-    file: 'loop/call/body.ts',
-    find: 'if (driver.signal?.aborted || (error instanceof OutcomeUnknown',
-    replace: 'if ((error instanceof OutcomeUnknown',
-    within: 300,
-    isUnproven: true,
-  },
-  {
-    name: 'a late result counts for a later attempt',
-    rule: TRUTH,
-    file: 'runs/driving/late-results.ts',
-    find: "if (started.starts !== now.starts || now.phase.at === 'settled') return false;",
-    replace: "if (now.phase.at === 'settled') return false;",
-    within: 400,
-    isUnproven: true,
   },
 ];

@@ -76,7 +76,14 @@ function leadOf({ type, kind }: Notice, texts: MailTexts): string {
   return Object.hasOwn(texts.waiting, type) ? texts.waiting[type as keyof MailTexts['waiting']] : texts.waiting.opened;
 }
 
-const TONES = { running: 'accent', done: 'good', failed: 'bad', unknown: 'warning', 'not-run': 'warning' } as const;
+const TONES = {
+  running: 'accent',
+  frozen: 'warning',
+  done: 'good',
+  failed: 'bad',
+  unknown: 'warning',
+  'not-run': 'warning',
+} as const;
 
 /** What came of the call. A call that was approved and did not run, or failed, is not announced as approved. */
 function endOf(notice: Notice, reader: Reader): Pick<Section, 'lead' | 'tone'> {
@@ -91,16 +98,23 @@ function outcomeBlocks(notice: Notice, reader: Reader): readonly Block[] {
   const { type, outcome } = notice;
   const { texts } = reader;
   if (!mayHaveRun(outcome)) return [];
-  const advice = { running: texts.stillRuns, unknown: texts.unknownNext, done: '', failed: '', 'not-run': '' }[
-    outcome.state
-  ];
+  const advice = {
+    running: texts.stillRuns,
+    frozen: '',
+    unknown: texts.unknownNext,
+    done: '',
+    failed: '',
+    'not-run': '',
+  }[outcome.state];
   const remark = outcome.state === 'failed' && outcome.mayHaveActed ? texts.mayHaveActed : advice;
   const detail =
     outcome.state === 'not-run'
       ? (texts.notRun[outcome.why as keyof MailTexts['notRun']] ?? '')
-      : 'text' in outcome
-        ? (outcome.text ?? '')
-        : '';
+      : outcome.state === 'frozen'
+        ? outcome.reason
+        : 'text' in outcome
+          ? (outcome.text ?? '')
+          : '';
   const name = { failed: texts.problem, 'not-run': texts.whyNotRun }[outcome.state as string] ?? texts.result;
   const isHeadline = type === 'decided' && (outcome.state === 'running' || outcome.state === 'done');
   const rows = [
@@ -178,21 +192,10 @@ function partBlock({ name, shown, schema }: CardPart, { texts, reading }: Reader
 }
 
 const captionsIn = (texts: MailTexts) => {
-  const {
-    agentSays,
-    files,
-    doubt,
-    reviews,
-    input,
-    details,
-    preview,
-    previewChanged,
-    previewBefore,
-    changesAsked,
-    inputBefore,
-  } = texts;
+  const { agentSays, files, doubt, reviews, input, details, preview, previewChanged, previewBefore } = texts;
+  const { changesAsked, inputBefore, untrusted, origins } = texts;
   return {
-    ...{ message: '', reason: agentSays, files, doubt, reviews, input, details },
+    ...{ message: '', untrusted, origins, reason: agentSays, files, doubt, reviews, input, details },
     ...{ preview, previewNow: previewChanged, previewBefore, changesAsked, inputBefore },
   };
 };

@@ -52,6 +52,8 @@ export const ENGLISH = {
     reversible: 'Can be undone',
     irreversible: 'Cannot be undone',
   },
+  untrusted: 'Warning: look where this comes from',
+  origins: 'Where the values come from',
   agentSays: 'The agent says',
   files: 'Files, which the inbox shows',
   doubt: 'Look before you decide',

@@ -5,6 +5,7 @@ import type { Person } from '../../identity/person.ts';
 import { visibleLine } from '../../text/visible-text.ts';
 import { votesText } from '../../text/votes-text.ts';
 import type { ChannelHost } from '../server-channel.ts';
+import { answerTo, commandIn, type SlackCommand } from './command.ts';
 import {
   CALLBACK,
   type FormVerb,
@@ -27,8 +28,13 @@ export type Interactions = (body: string, host: ChannelHost, after: (work: Promi
 
 export function interactions(api: WebApi, people: People): Interactions {
   return (body, host, after) => {
-    const given = payloadIn(body);
     const hand: Hand = { api, people, host };
+    const command = commandIn(body);
+    if (command) {
+      after(commanded(command, hand));
+      return DONE();
+    }
+    const given = payloadIn(body);
     if (given?.type === 'block_actions') {
       const press = pressIn(given);
       if (press) after(pressed(press, hand));
@@ -163,6 +169,19 @@ async function reporting(
     .catch((error: unknown) => reasonFor(error, asked, hand));
   if (!remark) return;
   await tell(api, asked.place, remark).catch((error: unknown) => host.log('warn', 'slack-remark', { error }));
+}
+
+/** Does what a person wrote, and answers them. */
+async function commanded({ place, text }: SlackCommand, hand: Hand): Promise<void> {
+  const said = await personAt(place, hand)
+    .then((person) => (person ? answerTo(text, person, hand.host) : UNKNOWN))
+    .catch((error: unknown) => {
+      hand.host.log('error', 'slack-command', { error });
+      return 'Something failed. Look in the inbox whether it was recorded.';
+    });
+  await tell(hand.api, place, { text: said }).catch((error: unknown) =>
+    hand.host.log('warn', 'slack-remark', { error }),
+  );
 }
 
 async function personAt({ user }: Place, { people, host }: Hand): Promise<Person | undefined> {

@@ -123,7 +123,14 @@ function statusOf(notice: Notice): Pick<MessageContent, 'status' | 'tone'> {
   }
 }
 
-const TONES = { running: 'good', done: 'good', failed: 'bad', unknown: 'bad', 'not-run': 'over' } as const;
+const TONES = {
+  running: 'good',
+  frozen: 'bad',
+  done: 'good',
+  failed: 'bad',
+  unknown: 'bad',
+  'not-run': 'over',
+} as const;
 
 /** A call that was approved and did not run, or failed, is not announced as approved. */
 function withOutcome(

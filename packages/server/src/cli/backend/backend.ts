@@ -2,17 +2,21 @@
 
 import type { DecideResult, DecisionInput, GateResult, GrantRequest } from 'countersign';
 import type {
+  FreezeRequest,
   GrantListOptions,
+  MadeFreeze,
   Page,
   PlanProgress,
   RequestListOptions,
   RunListOptions,
   StoredEvent,
+  Undoing,
 } from 'countersign/store';
 import type { RequestFilters } from '../../api/request-list.ts';
 import type { Absent, GateAsk, GateReport, GateStart, InsightFilters } from '../../client/client.ts';
 import type { Absence } from '../../schemas/absence.ts';
 import type { DecideItem, DecisionOutcome } from '../../schemas/decisions.ts';
+import type { Freeze } from '../../schemas/freeze.ts';
 import type { GateGranted } from '../../schemas/gate.ts';
 import type { Grant, GrantInDetail } from '../../schemas/grant.ts';
 import type { Insights } from '../../schemas/insights.ts';
@@ -75,9 +79,18 @@ export interface Backend {
   /** The steps of a plan, with what came of each; undefined or no steps if the request is not a plan. */
   plan(requestId: string): Promise<PlanProgress | undefined>;
   revokeGrant(grantId: string, reason: string | undefined): Promise<Omit<Grant, 'mayRevoke'>>;
+  readonly freezes: {
+    list(lifted: boolean): Promise<readonly Omit<Freeze, 'mayLift'>[]>;
+    freeze(freeze: FreezeRequest): Promise<Omit<Freeze, 'mayLift'> & Pick<MadeFreeze, 'running'>>;
+    lift(freezeId: string, note: string | undefined): Promise<Omit<Freeze, 'mayLift'>>;
+  };
   /** Assigns the request to a person; null removes the assignment. */
   assign(requestId: string, to: string | null): Promise<void>;
   comment(requestId: string, text: string): Promise<void>;
+  /** Recalls an approved call that waits to start. */
+  recall(requestId: string, reason: string | undefined): Promise<DecideResult>;
+  /** Asks for the undo of a call, or of the calls of a run. */
+  undo(id: string): Promise<Undoing>;
   /** The absences of people. `person` is the caller unless given. */
   readonly absences: {
     list(): Promise<readonly Absence[]>;

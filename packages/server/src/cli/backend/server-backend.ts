@@ -1,6 +1,8 @@
 // The backend on a running server, through its API. The token names the person.
 import type { DecideResult, DecisionInput } from 'countersign';
+import type { Undoing } from 'countersign/store';
 import { allItems } from '../../all-items.ts';
+import type { FreezeRequest } from '../../client/client.ts';
 import { ApiError, type Client, createClient, type Decide, type Decision } from '../../client/index.ts';
 import { failureOf } from '../failure.ts';
 import type { Backend, DecidesAs } from './backend.ts';
@@ -65,8 +67,15 @@ export async function serverBackend(url: string, token: string | undefined, chan
     grant: (grantId) => call(client.grants.get(grantId)),
     plan: (requestId) => call(client.requests.plan(requestId)),
     revokeGrant: (grantId, reason) => call(client.grants.revoke(grantId, reason === undefined ? {} : { reason })),
+    freezes: {
+      list: async (lifted) => (await call(client.freezes.list(lifted ? { lifted } : {}))).items,
+      freeze: (freeze) => call(client.freezes.freeze(freeze as FreezeRequest)),
+      lift: (freezeId, note) => call(client.freezes.lift(freezeId, note)),
+    },
     assign: async (requestId, to) => void (await call(client.requests.assign(requestId, to))),
     comment: async (requestId, text) => void (await call(client.requests.comment(requestId, text))),
+    recall: async (requestId, reason) => (await call(client.requests.recall(requestId, { reason }))) as DecideResult,
+    undo: (id) => call(id.includes(':') ? client.requests.undo(id) : client.runs.undo(id)) as Promise<Undoing>,
     absences: {
       list: () => call(client.absences.list()),
       set: async (absent) => (await call(client.absences.set(absent))).absence,

@@ -108,6 +108,8 @@ export function storeBackend(options: StoreBackendOptions): Backend {
       await forgetReviewer(runs.notes, requestId);
     },
     comment: async (requestId, text) => void (await runs.comment(requestId, { text, by: person })),
+    recall: (requestId, reason) => runs.recall(requestId, { by: person, channel, ...defined({ reason }) }),
+    undo: (id) => runs.undo(id, { by: person, roles: [...roles, EVERYTHING] }),
     absences: {
       list: () => ai.people.absences(),
       set: ({ person: absent = person, delegate, from, until }) =>
@@ -139,6 +141,11 @@ export function storeBackend(options: StoreBackendOptions): Backend {
     grant: (grantId) => ai.grants.get(grantId),
     revokeGrant: (grantId, reason) =>
       ai.grants.revoke(grantId, { by: person, ...(reason !== undefined && { reason }) }),
+    freezes: {
+      list: (lifted) => ai.freezes.list({ lifted }),
+      freeze: (freeze) => ai.freezes.freeze(freeze, { by: person, channel: 'cli' }),
+      lift: (freezeId, note) => ai.freezes.lift(freezeId, { by: person, channel: 'cli', ...defined({ note }) }),
+    },
     watch(onChange) {
       const timer = setInterval(onChange, POLL_EVERY_MS);
       return () => clearInterval(timer);

@@ -149,7 +149,9 @@ async function pendingCards(backend: Backend, query: CardQuery, verb: Verb): Pro
   const found: Card[] = [];
   for (let cursor: string | undefined; ; ) {
     const page = await backend.cards({ ...query, limit: 200, ...(cursor !== undefined && { cursor }) });
-    found.push(...page.items.filter(({ mayDecide, allows }) => mayDecide && allows.includes(verb)));
+    found.push(
+      ...page.items.filter(({ kind, mayDecide, allows }) => kind !== 'recall' && mayDecide && allows.includes(verb)),
+    );
     if (page.cursor === null || found.length >= MOST) return found.slice(0, MOST);
     cursor = page.cursor;
   }

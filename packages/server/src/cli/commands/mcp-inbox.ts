@@ -16,7 +16,7 @@ export function addMcpInbox(mcp: Command, action: Action): void {
     .summary('serve the inbox to an MCP client')
     .description(
       [
-        'An MCP server with the tools list_requests, read_request and decide_request. The client must ask its user to confirm each decision.',
+        'An MCP server with the tools list_requests, read_request, decide_request and freeze_calls. The client must ask its user to confirm each decision.',
         'A token that may start runs cannot decide, and nobody decides requests of runs that they started.',
       ].join('\n\n'),
     )
@@ -51,6 +51,7 @@ function portTo(backend: Backend, url: string | undefined, output: Output): Inbo
     list: ({ limit, cursor }) => backend.cards({ limit, ...defined({ cursor }) }),
     read: (id) => backend.card(id),
     decide: ({ id, digest }, decision, note) => backend.decide(id, decision, { digest, ...defined({ note }) }),
+    freeze: (freeze) => backend.freezes.freeze(freeze),
     linkTo: (id) => (url === undefined ? 'countersign inbox' : `${url}/requests/${encodeURIComponent(id)}`),
     explain: (error) => {
       const { code, message } = failureOf(error);

@@ -1,8 +1,10 @@
 // The doctor's checks of this machine: Node, the agents file, the store and the model's API key.
+import { countersign } from 'countersign';
 import type { Store } from 'countersign/store';
 import { PROVIDERS, STAND_IN } from '../../demo/environment.ts';
 import { checkWrites } from '../../store-writes.ts';
-import { durationText } from '../../text/moment.ts';
+import { durationText, timeText } from '../../text/moment.ts';
+import { visibleLine } from '../../text/visible-text.ts';
 import type { StoreOptions } from '../commands/options.ts';
 import { failureOf } from '../failure.ts';
 import { loadAgentsFile } from '../runtime/agents-file.ts';
@@ -93,9 +95,22 @@ async function checkStore(store: Store, where: string): Promise<readonly Check[]
   return [
     check('store', 'ok', `${where} responds in ${took}, ${pending}`),
     check('tables', 'ok', 'up to date'),
+    await freezesCheck(store),
     // Deadlines use the store's clock, so a difference only affects the times that people see here.
     clockCheck('the store', Math.abs(now - (before + Date.now()) / 2), 2_000),
   ];
+}
+
+/** The first look at a store that was restored from a backup freezes it. */
+async function freezesCheck(store: Store): Promise<Check> {
+  const [first, ...more] = await countersign({ store }).freezes.list();
+  if (!first) return check('freezes', 'ok', 'nothing is frozen');
+  const others = more.length > 0 ? ` (and ${more.length} more)` : '';
+  const restored =
+    'Compare runs that were in progress with the systems that their calls reach: countersign runs list --status running. Then: ';
+  const isRestored = first.id.startsWith('freeze_restored_');
+  const fix = `${isRestored ? restored : 'Lift it with: '}countersign unfreeze ${first.id}`;
+  return check('freezes', 'unknown', `frozen since ${timeText(first.at)}${others}: ${visibleLine(first.reason)}`, fix);
 }
 
 function failedStore(error: unknown): Check {

@@ -117,6 +117,12 @@ function linesOf(entry: TimelineEntry): readonly Line[] {
       return [{ who, what: 'is about to act', tone: 'quiet' }];
     case 'late-result':
       return [{ who, what: `an earlier try ended late, and ${resultLine(entry.result)}`, tone: 'bad' }];
+    case 'call-frozen': {
+      const by = entry.freeze.by === null ? '' : ` by ${visibleLine(entry.freeze.by)}`;
+      return [{ who, what: `is frozen${by}: ${visibleLine(entry.freeze.reason)}`, tone: 'bad' }];
+    }
+    case 'run-unfrozen':
+      return [{ who, what: 'is no longer frozen', tone: 'quiet' }];
     case 'call-held':
       return [{ who, what: 'stopped in the middle and can continue', tone: 'quiet' }];
     case 'call-ended': {
@@ -182,6 +188,7 @@ const KINDS = {
   interrupt: 'stops to ask',
   doubt: 'was started, but its outcome is unknown',
   unavailable: 'was approved, but is gone or no longer accepts its input',
+  recall: 'is approved, and waits to be recalled',
   inside: 'waits for a sub-agent',
 } as const;
 

@@ -1,0 +1,88 @@
+// What waited for a freeze: old approvals are asked about again, grants and rules do not pass, and restored stores start frozen.
+import { copyFileSync } from 'node:fs';
+import { memoryStore } from 'countersign';
+import { sqliteStore } from 'countersign/sqlite';
+import { expect, test } from 'vitest';
+import { temporaryFolder } from '../stores/folder.ts';
+import { openBank } from './kit.ts';
+
+const ACT = { by: 'eve' } as const;
+const HACKED = { reason: 'The mailbox was hacked.' };
+
+test('an approval that is older than its policy allows is asked about again', async () => {
+  let now = 1_000_000;
+  const clock = () => now;
+  const rules = [{ tool: 'pay', policy: { deciders: { people: ['bob'] }, validFor: '2h' } }] as const;
+  const { ai, ran, start, approveAll, requestIds } = openBank(memoryStore({ now: clock }), { clock, rules });
+  const freeze = await ai.freezes.freeze(HACKED, ACT);
+  const runs = [await start([['pay', { amount: 1 }]]), await start([['pay', { amount: 2 }]])];
+  await approveAll(runs[0]?.id ?? '');
+  now += 2 * 3_600_000 - 1_000;
+  await approveAll(runs[1]?.id ?? '');
+  now += 2_000;
+  await ai.freezes.lift(freeze.id, ACT);
+  for (const { id } of runs) await ai.runs.wait(id);
+  expect(ran).toEqual(['pay {"amount":2}']);
+  expect(await requestIds(runs[0]?.id ?? '')).toHaveLength(1);
+  expect((await approveAll(runs[0]?.id ?? '')).status).toBe('done');
+  expect(ran).toHaveLength(2);
+});
+
+test('a call from outside is answered as frozen, is not granted a start, and starts once the freeze is lifted', async () => {
+  const { ai, look, ran } = openBank(memoryStore(), { rules: [{ tool: 'look', then: 'allow' }] });
+  const { id, at } = await ai.freezes.freeze(HACKED, ACT);
+  const gate = ai.gate(look);
+  const call = { key: 'one' };
+  expect((await gate.request({ at: 'it' }, { ...call, by: 'ann' })).status).toBe('approved');
+  const frozen = { status: 'approved', frozen: { id, at, by: 'eve', ...HACKED } };
+  expect(await gate.start(call, { token: 'secret' })).toMatchObject(frozen);
+  expect(await gate.request({ at: 'it' }, { ...call, by: 'ann', run: true })).toMatchObject(frozen);
+  const waiting = gate.run({ at: 'it' }, { key: 'two', by: 'ann' });
+  await expect.poll(async () => (await gate.read({ key: 'two' }).catch(() => undefined))?.status).toBe('approved');
+  await ai.freezes.lift(id, ACT);
+  expect((await waiting).status).toBe('done');
+  expect(ran).toEqual(['look {"at":"it"}']);
+  expect(await gate.start(call, { token: 'secret' })).toMatchObject({ status: 'granted' });
+  const again = await ai.freezes.freeze(HACKED, ACT);
+  expect(again.running).toMatchObject([{ tool: 'look', startedBy: 'ann' }]);
+  expect(await gate.finish(call, 'secret', { output: 'seen' })).toMatchObject({ status: 'done' });
+});
+
+test('a grant does not let a frozen call pass', async () => {
+  const { ai, ran, start, requestIds } = openBank(memoryStore());
+  const { id } = await start([['pay', { amount: 1 }]]);
+  const [requestId = ''] = await requestIds(id);
+  const grant = { uses: 5, expiresAt: Date.now() + 3_600_000 };
+  await ai.runs.decide(requestId, 'approve', { by: 'bob', grant });
+  await ai.runs.wait(id);
+  const freeze = await ai.freezes.freeze({ tools: ['pay'], ...HACKED }, ACT);
+  const next = await start([['pay', { amount: 2 }]]);
+  expect([next.status, ran.length]).toEqual(['waiting', 1]);
+  await ai.freezes.lift(freeze.id, ACT);
+  expect((await ai.runs.wait(next.id)).status).toBe('done');
+  expect(ran).toHaveLength(2);
+});
+
+test('a store that was restored from a backup starts frozen, until a person has lifted that', async () => {
+  const { path } = temporaryFolder();
+  const [file, backup] = [`${path}/runs.db`, `${path}/backup.db`];
+  const first = sqliteStore(file);
+  expect((await openBank(first).start([['look', {}]])).status).toBe('done');
+  await first.close();
+  copyFileSync(file, backup);
+  const same = sqliteStore(file);
+  expect((await openBank(same).start([['look', {}]])).status).toBe('done');
+  await same.close();
+  const restored = sqliteStore(backup);
+  const { ai, ran, start } = openBank(restored);
+  const run = await start([['look', {}]]);
+  expect([run.status, ran]).toEqual(['waiting', []]);
+  const [freeze, ...more] = await ai.freezes.list();
+  expect([freeze, more]).toMatchObject([{ by: null, reason: expect.stringContaining('restored') }, []]);
+  await ai.freezes.lift(freeze?.id ?? '', ACT);
+  expect((await ai.runs.wait(run.id)).status).toBe('done');
+  await restored.close();
+  const again = sqliteStore(backup);
+  expect(await openBank(again).ai.freezes.list()).toEqual([]);
+  await again.close();
+});
