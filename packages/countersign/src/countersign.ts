@@ -1,5 +1,6 @@
 // The instance: a model, some settings, and the tools, prompts and agents that are defined on it.
 
+import type { PlanStep } from './core/authority/plan.ts';
 import { UsageError } from './core/errors.ts';
 import { INTERNALS, internalsOf } from './core/internals.ts';
 import type { ToolRequestPart } from './core/messages/message.ts';
@@ -9,16 +10,19 @@ import { GATE } from './core/run/gate-name.ts';
 import { type CountersignOptions, checkCountersignOptions, REQUEST_HOOKS, settingsOf } from './countersign-options.ts';
 import type { InstanceInternals } from './instance-internals.ts';
 import { type Agent, type AgentConfig, checkAgentConfig, makeAgent } from './loop/agent.ts';
+import { type PlanOptions, planDefinition } from './loop/call/plan.ts';
 import { Chat, type ChatOptions } from './loop/chat.ts';
 import { type GenerateStream, generate, streamed } from './loop/generate.ts';
 import { type GenerateOptions, prepareDriver, type Settings } from './loop/options.ts';
 import type { GenerateResponse } from './loop/response.ts';
+import { modelReviewer, type ReviewerOptions } from './loop/reviewer.ts';
 import type { SubAgentRecord } from './loop/sink.ts';
 import type {
   Context,
   InterruptConfig,
   PolicyConfig,
   PolicyHandle,
+  Reviewer,
   Rule,
   Tool,
   ToolBody,
@@ -27,7 +31,7 @@ import type {
 } from './loop/tool/definition.ts';
 import { PolicyBook } from './loop/tool/policy-book.ts';
 import type { InferInput, InferOutput, SchemaInput } from './loop/tool/schema.ts';
-import { interrupt, tool } from './loop/tool/tool.ts';
+import { interrupt, makeTool, tool } from './loop/tool/tool.ts';
 import { findTools, givenTools, type InterruptOf, type ToolInput } from './loop/tool/toolbox.ts';
 import { openStore, type Stored } from './open-store.ts';
 import type { Prompt, PromptConfig } from './prompts/callable.ts';
@@ -139,6 +143,28 @@ export class Countersign<C extends Context = Context> {
    */
   applyRules(rules: readonly Rule[]): void {
     this.#policies.apply(rules, this.#agents);
+  }
+
+  /**
+   * Makes a reviewer for the `review` of a policy: a model that reads calls as data. What it finds is advice for the people who decide.
+   * @example
+   * ai.definePolicy('payments', { review: ai.reviewer({ instructions: 'Warn of payees that look unusual.' }) });
+   */
+  reviewer(options: ReviewerOptions): Reviewer {
+    return modelReviewer(() => this.#settings, options);
+  }
+
+  /**
+   * Makes a tool with which an agent proposes several calls of these tools. People approve them as one request; then each runs once
+   * without another, with exactly the approved input.
+   * @example
+   * const agent = ai.defineAgent({ name: 'buyer', tools: [order, pay, ai.planTool({ tools: [order, pay] })] });
+   */
+  planTool(
+    options: PlanOptions & { readonly tools: readonly ToolInput[] },
+  ): Tool<{ readonly steps: readonly PlanStep[] }> {
+    const { tools, ...rest } = options ?? {};
+    return makeTool(planDefinition(() => findTools(tools, this.#tools), rest));
   }
 
   /** Defines a request: the model calls it to ask, and a person's answer is its result. */

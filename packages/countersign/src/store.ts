@@ -35,6 +35,7 @@ export type {
 export type { RunningCall } from './runs/freezes/thaw.ts';
 export type { GateReport } from './runs/gates/gate.ts';
 export type { GrantListOptions } from './runs/grants/grants.ts';
+export type { PlannedStep, PlanProgress } from './runs/grants/plans.ts';
 export type { GrantSimulation, SimulatedGrant } from './runs/grants/simulate.ts';
 export type { Suggestion } from './runs/grants/suggestions.ts';
 export type { GrantDetails, GrantView } from './runs/grants/view.ts';

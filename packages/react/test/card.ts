@@ -11,6 +11,7 @@ export function card(change: Partial<RequestCard> = {}): RequestCard {
     agentReason: null,
     doubt: null,
     previous: null,
+    reviews: [],
     kind: 'approval',
     status: 'pending',
     input: { toAccount: 'DE02', amount: 950 },

@@ -23,6 +23,14 @@ export type AskedCall = Pick<
   readonly schema?: { readonly [keyword: string]: unknown };
   readonly outputSchema?: { readonly [keyword: string]: unknown };
   readonly expiresIn?: number | string;
+  /** It is a plan for calls of these tools. */
+  readonly tools?: readonly PlannedTool[] | undefined;
+};
+
+type PlannedTool = Undefined<
+  Pick<AskedCall, 'description' | 'title' | 'risk' | 'reversibility' | 'labels' | 'policy' | 'schema'>
+> & {
+  readonly name: string;
 };
 
 type Undefined<T> = { readonly [name in keyof T]: T[name] | undefined };
@@ -33,12 +41,13 @@ export async function askForCall(
   by: { readonly id: string; readonly context?: Context },
   asked: Undefined<AskedCall>,
 ): Promise<GateResult> {
-  const { tool: name = '', input, key = '', revises, schema, outputSchema, expiresIn, ...rest } = asked;
+  const { tool: name = '', input, key = '', revises, schema, outputSchema, expiresIn, tools, ...rest } = asked;
   const description = defined({
     name,
     ...rest,
     inputSchema: schema,
     outputSchema,
+    plan: tools && { tools: tools.map(({ schema: inputSchema, ...tool }) => defined({ ...tool, inputSchema })) },
     expiresIn: typeof expiresIn === 'number' ? expiresIn * 1_000 : expiresIn,
   });
   const gate = ai.gate(description as ToolDescription);

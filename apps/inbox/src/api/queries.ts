@@ -2,7 +2,7 @@
 import { keepPreviousData, QueryCache, QueryClient, queryOptions } from '@tanstack/react-query';
 import type { Names } from 'countersign/request';
 import { queryOf, Refusal, request } from './request.ts';
-import type { AgentInfo, Insights, Me, Page, RequestWithMessages, Run, RunEvent, Stats } from './wire.ts';
+import type { AgentInfo, Insights, Me, Page, Plan, RequestWithMessages, Run, RunEvent, Stats } from './wire.ts';
 
 const FEW_TRIES = 2;
 
@@ -47,6 +47,12 @@ export const requestQuery = (id: string) =>
   queryOptions({
     queryKey: ['request', id],
     queryFn: ({ signal }) => request<RequestWithMessages>(`requests/${encodeURIComponent(id)}`, { signal }),
+  });
+
+export const planQuery = (id: string) =>
+  queryOptions({
+    queryKey: ['request', id, 'plan'],
+    queryFn: ({ signal }) => request<Plan>(`requests/${encodeURIComponent(id)}/plan`, { signal }),
   });
 
 export const runQuery = (id: string) =>

@@ -11,6 +11,7 @@ export type {
   Insights,
   Me,
   Page,
+  Plan,
   RequestWithMessages,
   Run,
   RunEvent,

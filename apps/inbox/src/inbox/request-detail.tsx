@@ -16,6 +16,7 @@ import { Hint } from '../primitives/hint.tsx';
 import { AssignMenu } from './assign.tsx';
 import { HoldButton, HoldNotice } from './hold.tsx';
 import { NotedCard } from './noted-card.tsx';
+import { PlanSteps } from './plan-steps.tsx';
 import { RemarkNotes } from './remark-notes.tsx';
 import { UndoButton } from './undo-button.tsx';
 import { useDecidedRow } from './use-decided-row.ts';
@@ -115,6 +116,7 @@ function Detail({ request, onBack, onNext, onDecided, onAskedAgain }: DetailProp
             remarks={request.status === 'pending' ? <RemarkNotes {...request} /> : <GrantNote request={request} />}
             headingLevel={2}
           />
+          <PlanSteps request={request} />
           <UndoButton request={request} />
           <Disclosure title={request.status === 'pending' ? 'Conversation so far' : 'Conversation'} isOpen>
             <Conversation messages={request.messages} last={LAST_WORDS} />

@@ -1,5 +1,6 @@
 // Where the events of a stored run, and of the sub-agents in it, are recorded.
 
+import type { PlanStep } from '../core/authority/plan.ts';
 import type { Policies } from '../core/authority/policy.ts';
 import type { Json } from '../core/json.ts';
 import type { Origins } from '../core/origin/origin.ts';
@@ -39,8 +40,20 @@ export type RunGrants = {
   covers(call: GatedCall): Promise<boolean>;
   /** Whether the grant has the reserved use and was not revoked, as read after all events of the run are durable. */
   stands(requestId: string, grantId: string): Promise<boolean>;
+  /** Gives the grants of a plan that people approved with this request. Returns until when they hold. */
+  givePlan(plan: ApprovedPlan): Promise<number>;
   /** For the sub-agent of this call. */
   inside(callId: string): RunGrants;
+};
+
+/** The steps that people approved with a request. `isOutside`: the calls of a program outside, which are runs of their own. */
+export type ApprovedPlan = {
+  readonly requestId: string;
+  /** Of the call. The root names the request of a sub-agent by it. */
+  readonly ref: string;
+  readonly steps: readonly PlanStep[];
+  readonly validForMs: number;
+  readonly isOutside: boolean;
 };
 
 /** The stored run on whose behalf a call asks. */

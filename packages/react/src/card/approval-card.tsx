@@ -6,7 +6,7 @@ import { LongText, Unshown, useUnshown } from '../text/long-text.tsx';
 import { People } from '../text/person-name.tsx';
 import { VisibleText } from '../text/visible-text.tsx';
 import type { UseRequests } from '../use-requests.ts';
-import { type Asked, AskedBy, Reason } from './asked-by.tsx';
+import { type Asked, AskedBy, Reason, Reviews } from './asked-by.tsx';
 import { CardFacts, CardInput, CardPayload, messagesOf, Reversibility, Risk } from './card-body.tsx';
 import { Comments } from './comments.tsx';
 import { Decide, type Mode } from './decide.tsx';
@@ -136,6 +136,7 @@ function Request({ request, renderInput, children }: ApprovalCardProps) {
         <div {...named('request-body')}>
           <Messages request={request} />
           <Reason request={request} />
+          <Reviews request={request} />
           <CardDoubt request={request} />
           <PreviousRound request={request} />
           <OriginWarning request={request} />
@@ -173,6 +174,7 @@ function Pending({ request, actions, renderInput, children, onDraft }: PendingPr
       <div {...named('body')} ref={place} data-mode={mode}>
         <Messages request={request} />
         <Reason request={request} />
+        <Reviews request={request} />
         <CardDoubt request={request} />
         <PreviousRound request={request} />
         <OriginWarning request={request} />

@@ -42,3 +42,35 @@ export function Reason({ request: { agentReason } }: { readonly request: Pick<Re
     </figure>
   );
 }
+
+/** What reviewers found: advice, which decides nothing. */
+export function Reviews({ request: { reviews } }: { readonly request: Partial<Pick<RequestCard, 'reviews'>> }) {
+  const named = useNamed();
+  const words = useWords();
+  // A server of an older version does not send them.
+  if (!reviews || reviews.length === 0) return null;
+  const items = reviews.flatMap(({ step, findings, failed, required, stricter }, place) => {
+    const about = step === undefined ? '' : `${words.reviewStep(step)} `;
+    const found = findings.map(({ level, text, field }) => ({
+      isWarning: level === 'warning',
+      text: `${about}${level === 'warning' ? `${words.reviewWarning} ` : ''}${text}${field === undefined ? '' : ` (${field})`}`,
+    }));
+    const failure = `${about}${words.reviewFailed} ${failed}. ${required ? words.reviewRequired : ''}`;
+    if (failed !== undefined) found.push({ isWarning: true, text: failure });
+    else if (found.length === 0) found.push({ isWarning: false, text: `${about}${words.reviewEmpty}` });
+    if (stricter) found.push({ isWarning: true, text: `${about}${words.reviewStricter}` });
+    return found.map((item, index) => ({ ...item, key: `${place}.${index}` }));
+  });
+  return (
+    <figure {...named('reviews')}>
+      <figcaption {...named('agent-says')}>{words.secondOpinion}</figcaption>
+      <ul>
+        {items.map(({ key, isWarning, text }) => (
+          <li key={key} {...named(isWarning ? 'review-warning' : 'review-finding')}>
+            <LongText text={text} />
+          </li>
+        ))}
+      </ul>
+    </figure>
+  );
+}

@@ -8,6 +8,7 @@ import type { Person } from '../identity/person.ts';
 import { cachedReads } from '../live/cached-read.ts';
 import { AssignShape, CommentBodyShape } from '../schemas/decision.ts';
 import { pageOf } from '../schemas/page.ts';
+import { PlanShape } from '../schemas/plan.ts';
 import {
   type ApiRequest,
   RequestCountShape,
@@ -113,6 +114,19 @@ export function interruptEndpoints({ ai, access, assignees: watch, remarks, gran
         const { messages } = await runs.get(seen.runId);
         const [card] = await grantsOn(await remarks([seen], person), person);
         return json({ ...card, messages });
+      },
+    }),
+    endpoint({
+      route: 'GET /requests/{requestId}/plan',
+      operationId: 'getPlan',
+      summary: 'Get the steps of a plan, with what came of each',
+      tag,
+      scope: 'read',
+      params,
+      answers: { 200: { description: 'The plan; no steps if the request is not a plan.', shape: PlanShape } },
+      handle: async ({ params: { requestId }, person }) => {
+        const { id } = await access.request(requestId, person);
+        return json((await ai.grants.plan(id)) ?? { requestId: id, steps: [] });
       },
     }),
     endpoint({

@@ -24,6 +24,7 @@ import type {
   NoticePreferencesShape,
 } from '../schemas/notices.ts';
 import type { AgentInfo, Me } from '../schemas/person.ts';
+import type { Plan } from '../schemas/plan.ts';
 import type {
   ApiRequest,
   RequestCountShape,
@@ -65,6 +66,18 @@ export type DecideMany = Readonly<z.input<typeof DecideManyShape>>;
 
 /** A call to ask for before it is done. */
 export type GateAsk = Readonly<z.input<typeof GateAskShape>>;
+
+/** A plan of a program outside: calls of `tools`, each with exactly its input, or with limits. */
+export type GatePlan = Omit<GateAsk, 'input' | 'tool' | 'tools'> & {
+  readonly tool?: string;
+  readonly tools: NonNullable<GateAsk['tools']>;
+  readonly steps: readonly {
+    readonly tool: string;
+    readonly input: unknown;
+    readonly where?: unknown;
+    readonly uses?: number;
+  }[];
+};
 
 /** How long the start of a call is granted for, and a secret of the program. */
 export type GateStart = Readonly<z.input<typeof GateStartShape>>;
@@ -229,6 +242,8 @@ export function createClient(url: string, options: ClientOptions = {}) {
       count: (filters?: RequestSelection, ask?: Waiting) => get<RequestCount>('/requests/count', filters, ask),
       /** All of them as the text of a CSV file. */
       csv: (filters?: RequestSelection, ask?: Waiting) => connection.text('/requests.csv', { query: filters, ...ask }),
+      /** The steps of a plan, with what came of each; none if the request is not a plan. */
+      plan: (requestId: string, ask?: Waiting) => get<Plan>(`${request(requestId)}/plan`, {}, ask),
       get: (requestId: string, ask?: Waiting) => get<RequestWithMessages>(request(requestId), {}, ask),
       decide: async (requestId: string, decide: Decide, ask?: Once): Promise<DecideResult> => {
         refuseLost(decide.decision);
@@ -274,6 +289,9 @@ export function createClient(url: string, options: ClientOptions = {}) {
     gate: {
       /** Asks for the call, or finds it: the same key asks once. `wait`: for so many seconds while it is pending or started. */
       ask: (call: GateAsk, ask?: Waiting) => post<GateAnswer>('/gate', call, ask),
+      /** Proposes several calls as one request. Once it is approved, they run without another, each once. */
+      plan: ({ steps, ...plan }: GatePlan, ask?: Waiting) =>
+        post<GateAnswer>('/gate', { tool: 'plan', ...plan, input: { steps } }, ask),
       get: (id: string, { wait, signal }: Waiting & { readonly wait?: number } = {}) =>
         get<GateAnswer>(gate(id), { wait }, { signal }),
       /** Granted once; then do exactly the `input` and report. Throws `start-refused` if it is not granted. */

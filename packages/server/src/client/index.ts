@@ -8,6 +8,7 @@ export type { Grant, GrantInDetail } from '../schemas/grant.ts';
 export type { Insights } from '../schemas/insights.ts';
 export type { ChannelStatus, DeadLetter, Delivery, MyNotices } from '../schemas/notices.ts';
 export type { AgentInfo, Me } from '../schemas/person.ts';
+export type { Plan } from '../schemas/plan.ts';
 export type { ApiProblem } from '../schemas/problem.ts';
 export type { ApiRequest, Assignee, RequestWithMessages } from '../schemas/request.ts';
 export type { Rules, Suggestion } from '../schemas/rules.ts';
@@ -26,6 +27,7 @@ export {
   type Decision,
   type FreezeRequest,
   type GateAsk,
+  type GatePlan,
   type GateRenew,
   type GateReport,
   type GateStart,

@@ -169,7 +169,7 @@ test('drills are counted by person and nowhere else', () => {
   const deadline = { decision: reject, by: 'deadline', channel: null, note: null, at: NINE };
   const all = [
     request(10),
-    request(1, { ...drill, decision: reject }),
+    request(1, { ...drill, decision: reject, warned: true }),
     request(1, { ...drill }),
     request(1, { ...drill, decision: { type: 'cancel' }, by: 'bob' }),
     request(1, { ...drill, settlement: deadline }),
@@ -179,6 +179,7 @@ test('drills are counted by person and nowhere else', () => {
   expect(people).toMatchObject([{ name: 'ann', requests: 1 }]);
   expect(hours.reduce((sum, count) => sum + count)).toBe(1);
   expect(drills).toEqual({
+    warned: 1,
     expired: 1,
     people: [
       { name: 'ann', caught: 1, missed: 1 },

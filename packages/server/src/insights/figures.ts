@@ -138,6 +138,7 @@ function drillFigures(drills: readonly SettledRequest[], selection: Selection): 
     return { name, caught, missed: votes.length - caught };
   });
   return {
+    warned: drills.filter(({ warned }) => warned).length,
     expired: drills.filter(({ outcome }) => outcome === 'expired').length,
     people: people.sort((a, b) => compare(a.name, b.name)),
   };

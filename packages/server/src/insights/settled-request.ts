@@ -25,6 +25,8 @@ export type SettledRequest = {
   readonly outcome: Outcome | 'expired' | 'withdrawn';
   readonly votes: readonly CountedVote[];
   readonly drill: boolean;
+  /** A review had warned of it. */
+  readonly warned?: boolean;
   /** The call ran unasked, and a rule would have asked. Only one figure counts it. */
   readonly observed?: true;
 };
@@ -33,14 +35,22 @@ export type SettledRequest = {
 export type Readable = Pick<RunRequest, 'tool' | 'createdAt' | 'settledAt' | 'settlement'> & {
   readonly policies: readonly { readonly name?: string }[];
   readonly drill?: boolean;
+  readonly warned?: boolean;
 };
 
 /** Undefined while the request is pending, and for a call that a grant let run. */
 export function settledRequest(request: Readable): SettledRequest | undefined {
-  const { tool, policies, createdAt, settledAt, settlement, drill = false } = request;
+  const { tool, policies, createdAt, settledAt, settlement, drill = false, warned = false } = request;
   // Nobody decided a call that a grant let run.
   if (settledAt === null || settlement === null || 'granted' in settlement) return undefined;
-  const common = { tool, policy: policies.flatMap(({ name }) => name ?? [])[0] ?? null, createdAt, settledAt, drill };
+  const common = {
+    tool,
+    policy: policies.flatMap(({ name }) => name ?? [])[0] ?? null,
+    createdAt,
+    settledAt,
+    drill,
+    warned,
+  };
   if ('observed' in settlement) return { ...common, outcome: 'withdrawn', votes: [], observed: true };
   if (settlement.decision === undefined) return { ...common, outcome: 'withdrawn', votes: [] };
   const { by, channel, at, decision } = settlement;

@@ -8,6 +8,19 @@ import { REVERSIBILITIES, RISKS } from './request.ts';
 export const LONGEST_WAIT_S = 60;
 const DAY_S = 86_400;
 
+const PlannedToolShape = z
+  .strictObject({
+    name: z.string().regex(/^[\w-]{1,128}$/, 'must be 1 to 128 letters, digits, "_" or "-"'),
+    description: z.string().max(2_000).optional(),
+    title: z.string().min(1).max(200).optional(),
+    risk: z.enum(RISKS).optional(),
+    reversibility: z.enum(REVERSIBILITIES).optional(),
+    labels: z.array(nameShape).max(20).optional(),
+    policy: nameShape.optional(),
+    schema: dataSchemaShape.optional(),
+  })
+  .openapi('PlannedTool');
+
 export const GateAskShape = z
   .strictObject({
     tool: z
@@ -41,6 +54,10 @@ export const GateAskShape = z
       description:
         'JSON Schema of the input, for edits, of at most 64,000 characters. `$ref`, `pattern`, `patternProperties`, `uniqueItems` ' +
         'and `unevaluated…` are refused: the server checks values with it, in limited steps.',
+    }),
+    tools: z.array(PlannedToolShape).min(1).max(50).optional().openapi({
+      description:
+        'The call is a plan for calls of these tools: its input is `{ steps: [{ tool, input }] }`, and `tool` is its name.',
     }),
     outputSchema: dataSchemaShape
       .optional()

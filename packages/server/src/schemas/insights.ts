@@ -41,6 +41,7 @@ export const InsightsShape = z
     drills: z
       .object({
         expired: z.int(),
+        warned: z.int().openapi({ description: 'How many of them a review had warned of.' }),
         people: z.array(z.object({ name: z.string(), caught: z.int(), missed: z.int() })),
       })
       .openapi({ description: 'Requests that had to be rejected. No other figure counts them.' }),

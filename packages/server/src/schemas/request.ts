@@ -106,6 +106,21 @@ export const WhoShape = z
 
 const PolicyShape = z.strictObject(PolicySchema.shape).openapi('Policy', { description: 'Who must decide a request.' });
 
+const ReviewShape = z
+  .object({
+    policy: z.string().optional(),
+    step: z.int().optional().openapi({ description: 'The step of a plan that it is about, from 1.' }),
+    findings: z.array(
+      z
+        .object({ level: z.enum(['info', 'warning']), text: z.string(), field: z.string().optional() })
+        .openapi('Finding'),
+    ),
+    stricter: z.literal(true).optional().openapi({ description: 'It made the request stricter.' }),
+    failed: z.string().optional().openapi({ description: 'Why there is no review.' }),
+    required: z.literal(true).optional().openapi({ description: 'Nobody can approve without it.' }),
+  } satisfies Fields<ApiRequest['reviews'][number]>)
+  .openapi('Review');
+
 const CardVoteShape = z
   .object({
     by: z.string().nullable(),
@@ -282,6 +297,7 @@ export const RequestShape = z
     commentsForModel: z.boolean().openapi({ description: 'The model reads the comments of a rejected request.' }),
     notice: z.enum(['title-only']).nullable().openapi({ description: '`title-only`: notices show nothing else.' }),
     doubt: orNull(DoubtShape).openapi({ description: 'About a call whose outcome is unknown: where to look.' }),
+    reviews: z.array(ReviewShape).openapi({ description: 'What reviewers say about the call: advice for people.' }),
     previous: orNull(PreviousShape).openapi({ description: 'The earlier round, if this request revises one.' }),
     origins: z.array(OriginShape).optional().openapi({
       description: 'Where the values of the input came from; absent where nobody uses that.',

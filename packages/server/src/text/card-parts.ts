@@ -18,6 +18,7 @@ type PartName =
   | 'reason'
   | 'message'
   | 'doubt'
+  | 'reviews'
   | 'input'
   | 'details'
   | 'preview'
@@ -34,6 +35,7 @@ export const PART_NAMES: Readonly<Record<PartName, string>> = {
   files: 'Files, which the inbox shows',
   message: 'Message',
   doubt: 'Look before you decide',
+  reviews: 'Second opinion (advice)',
   input: 'Input',
   details: 'Details',
   preview: 'What would happen',
@@ -44,10 +46,9 @@ export const PART_NAMES: Readonly<Record<PartName, string>> = {
 };
 
 /** In the order in which people read them: what the tool says, what runs, and what else the tool shows. `time` writes times. */
-export function partsOf(
-  { payload, agentReason, input, inputSchema, preview, earlierPreview, doubt, previous, origins = [], names }: Shown,
-  time: (at: number) => string = timeText,
-): readonly CardPart[] {
+export function partsOf(shown: Shown, time: (at: number) => string = timeText): readonly CardPart[] {
+  const { payload, agentReason, input, inputSchema, preview, earlierPreview, names } = shown;
+  const { doubt, previous, reviews, origins = [] } = shown;
   const { message, details } = payloadOf(payload);
   const part = (name: PartName, value: Json): CardPart => ({ name, shown: { value } });
   const [alarming, quiet] = [origins.filter(isAlarming), origins.filter((origin) => !isAlarming(origin))];
@@ -57,6 +58,7 @@ export function partsOf(
     // A server of an older version does not send it.
     ...(agentReason ? [part('reason', agentReason)] : []),
     ...(doubt ? [part('doubt', doubtText(doubt, names, time))] : []),
+    ...(reviews && reviews.length > 0 ? [part('reviews', reviews.flatMap(reviewLines).join('\n'))] : []),
     ...(previous ? [part('changesAsked', askedText(previous, names))] : []),
     { ...part('input', input), schema: inputSchema },
     ...(previous ? [{ ...part('inputBefore', previous.input), schema: inputSchema }] : []),
@@ -77,6 +79,21 @@ const askedText = ({ by, comment }: Previous, names: RequestCard['names']): stri
   by === undefined ? comment : `${personLine(by, names)}: ${comment}`;
 
 type Previous = NonNullable<RequestCard['previous']>;
+
+type Review = NonNullable<RequestCard['reviews']>[number];
+
+/** As in `Warning: This payee is new. (to)`. */
+function reviewLines({ step, findings, failed, required, stricter }: Review): readonly string[] {
+  const about = step === undefined ? '' : `Step ${step}: `;
+  const lines = findings.map(({ level, text, field }) => {
+    const where = field === undefined ? '' : ` (${field})`;
+    return `${about}${level === 'warning' ? 'Warning: ' : ''}${text}${where}`;
+  });
+  if (failed !== undefined)
+    lines.push(`${about}The review failed: ${failed}.${required ? ' Nobody can approve without it.' : ''}`);
+  if (stricter) lines.push(`${about}More people decide because of this review.`);
+  return lines.length > 0 ? lines : [`${about}Nothing found.`];
+}
 
 /** Texts cannot show a file: they say that there is one. */
 function filesPart(preview: Preview | null): readonly CardPart[] {
@@ -107,6 +124,7 @@ type Shown = Pick<RequestCard, 'payload' | 'agentReason' | 'input' | 'inputSchem
   readonly doubt?: Doubt | null;
   /** A server of an older version does not send it. */
   readonly previous?: Previous | null;
+  readonly reviews?: readonly Review[];
   readonly origins?: Origins;
   readonly names?: RequestCard['names'];
 };

@@ -115,6 +115,7 @@ export function attacks(
       ['those of a person', '/requests/count?for=me'],
     ],
     'GET /requests/{requestId}': [['a large request', `/requests/${request}`]],
+    'GET /requests/{requestId}/plan': [['a large request', `/requests/${request}/plan`]],
     'GET /requests/{requestId}/files/{sha256}': [
       ['an unknown file', `/requests/${request}/files/${'0'.repeat(64)}`, undefined, REFUSED],
     ],

@@ -3,7 +3,7 @@
 
 import { defined, type Json } from '../json.ts';
 import { type Comment, NEWEST_COMMENTS } from '../request/comment.ts';
-import type { EditBound, Escalation, Reasked, Request } from '../request/request.ts';
+import type { EditBound, Escalation, Reasked, Request, Review } from '../request/request.ts';
 import type { BallotEvent } from '../run/event.ts';
 import type { Escalated, Policies, Vote } from './policy.ts';
 import { isEdit, peopleOf } from './tally.ts';
@@ -28,6 +28,8 @@ export type RequestProgress = {
   readonly comments?: readonly Comment[];
   /** Policies that were applied after the request was made. They count instead of those on the card. */
   readonly policies?: Policies;
+  /** What reviewers said then. */
+  readonly reviews?: readonly Review[];
 };
 
 /** An input that a person proposed instead. Without `bound`, the tool's schema parses it again when the call runs. */
@@ -65,7 +67,7 @@ function progressAfter(before: RequestProgress, event: BallotEvent): RequestProg
       const voted = { ...before, votes: [...before.votes, vote] };
       if (!edit) return voted;
       const { by, at = event.at } = vote;
-      const { policies: _before, ...rest } = voted;
+      const { policies: _before, reviews: _said, ...rest } = voted;
       const { settles, ...edited } = edit;
       const round = before.round + (settles ? 0 : 1);
       const escalate = edit.asked?.escalate;
@@ -95,7 +97,13 @@ function progressAfter(before: RequestProgress, event: BallotEvent): RequestProg
       return { ...before, comments: [...comments, comment].slice(-NEWEST_COMMENTS) };
     }
     case 'policy-applied':
-      return { ...before, policies: event.policies, escalate: event.escalate, escalatedTo: [] };
+      return {
+        ...before,
+        policies: event.policies,
+        escalate: event.escalate,
+        escalatedTo: [],
+        ...defined({ reviews: event.reviews }),
+      };
   }
 }
 

@@ -6,7 +6,7 @@ import type { Json } from '../json.ts';
 import { type FieldOrigin, isAlarming, type Origins, startsWith } from '../origin/origin.ts';
 import { type Condition, fieldOf, fieldText, meets, pathOf } from './condition.ts';
 import { DEFAULT_MAXIMUM, type GrantMaximum, isAmount } from './grant-maximum.ts';
-import { ANYONE, forbidsGrants, type Policies, type Policy, type Vote } from './policy.ts';
+import { ANYONE, forbidsGrants, forbidsPlans, type Policies, type Policy, type Vote } from './policy.ts';
 import { isFor, tally } from './tally.ts';
 
 /**
@@ -40,6 +40,12 @@ export type Grant = Required<Pick<GrantRequest, 'where' | 'serves'>> &
     readonly requestId: string;
     /** The votes that approved that request. It covers only calls that they would have approved under their policy. */
     readonly votes: readonly Vote[];
+    /** The place of the step, if the request was a plan. */
+    readonly step?: number;
+    /** It covers only calls with exactly this input. */
+    readonly inputDigest?: string;
+    /** It serves only calls of this run. */
+    readonly runId?: string;
   };
 
 /** `key` names the request that the grant answers: its run, the calls that lead to it, and the request of the call. */
@@ -148,7 +154,7 @@ export type GrantedCall = {
   readonly requesters?: readonly string[];
   /** The policies of the request that would be asked. */
   readonly policies?: Policies | undefined;
-  /** The input fits the schema of the grant. */
+  /** The input fits the schema and the digest of the grant. */
   readonly fitsSchema: boolean;
   readonly now: number;
 };
@@ -162,6 +168,7 @@ export type MayUse =
 export function mayUse(state: GrantState, call: GrantedCall): MayUse {
   const { grant, revoked } = state;
   if (revoked) return refuse('It was revoked.');
+  if (grant.runId !== undefined && !call.key.startsWith(`${grant.runId}:`)) return refuse('It is for another run.');
   if (call.now >= grant.expiresAt) return refuse('It has expired.');
   const why = whyNotCovered(grant, call);
   if (why !== undefined) return refuse(why);
@@ -182,9 +189,10 @@ const refuse = (why: string): MayUse => ({ ok: false, why });
 
 /** Why the grant does not cover the call, apart from how much of it is left. */
 export function whyNotCovered(
-  { tool, where, schema, serves, votes }: Pick<Grant, 'tool' | 'where' | 'schema' | 'serves' | 'votes'>,
+  grant: Pick<Grant, 'tool' | 'where' | 'schema' | 'serves' | 'votes' | 'step' | 'inputDigest'>,
   call: Omit<GrantedCall, 'key' | 'now'>,
 ): string | undefined {
+  const { tool, where, schema, serves, votes, inputDigest } = grant;
   const {
     input,
     origins,
@@ -198,10 +206,11 @@ export function whyNotCovered(
   if (serves.people && !(startedBy !== null && serves.people.includes(startedBy)))
     return `It does not serve ${startedBy ?? 'runs without a person'}.`;
   if (meets(where, input, origins) !== true) return 'The input does not meet its conditions.';
-  const alarming = origins?.find((origin) => isAlarming(origin) && !isNamed(where, origin));
+  const alarming = origins?.find((origin) => isAlarming(origin) && !isNamed(grant, origin));
   if (alarming) return `${alarming.field.join('.') || 'A value'} may come from an untrusted source.`;
-  if (schema !== undefined && !call.fitsSchema) return 'The input does not fit its schema.';
-  if (policies.some((policy) => maximumOf(policy) === false)) return 'The policy of the call allows no grants.';
+  if ((schema ?? inputDigest) !== undefined && !call.fitsSchema) return 'The input does not fit its schema.';
+  if (policies.some(inputDigest === undefined ? forbidsGrants : forbidsPlans))
+    return 'The policy of the call allows no grants.';
   // What these people could not have approved themselves, their grant does not let through.
   const approved = tally(policies, { votes, requesters }, input);
   if (approved.status !== 'settled' || !isFor(approved.vote))
@@ -209,9 +218,17 @@ export function whyNotCovered(
   return undefined;
 }
 
-/** The people who gave the grant named the value itself, so it does not matter where the call has it from. */
-const isNamed = (where: readonly Condition[], { field: at }: FieldOrigin): boolean =>
-  where.some(({ field, equals, oneOf }) => (equals ?? oneOf) !== undefined && startsWith(at, pathOf(field)));
+/**
+ * The people who gave the grant named the value itself, so it does not matter where the call has it from. Those who approved a plan saw
+ * the values of its exact steps; the conditions of its other steps are those of the agent.
+ */
+function isNamed(
+  { where, step, inputDigest }: Pick<Grant, 'where' | 'step' | 'inputDigest'>,
+  { field: at }: FieldOrigin,
+) {
+  if (inputDigest !== undefined || step !== undefined) return inputDigest !== undefined;
+  return where.some(({ field, equals, oneOf }) => (equals ?? oneOf) !== undefined && startsWith(at, pathOf(field)));
+}
 
 /** How wide a policy lets grants be. */
 export function maximumOf(policy: Policy): GrantMaximum | false {

@@ -152,6 +152,9 @@ function groupsOf({ quorum = [], deciders }: Policy): readonly Group[] {
 export const forbidsGrants = ({ signed, grants, quorum = [] }: Policy): boolean =>
   signed !== undefined || grants === false || (grants === undefined && quorum.length > 0);
 
+/** No grant lets a call pass, not even one for exactly the input that its voters saw. */
+export const forbidsPlans = ({ signed, grants }: Policy): boolean => signed !== undefined || grants === false;
+
 /** For people: `anna`, `the role finance`. */
 export function whoText(who: Who | undefined): readonly string[] {
   return [...(who?.people ?? []), ...(who?.roles ?? []).map((role) => `the role ${role}`)];

@@ -110,6 +110,12 @@ function groupsFor(policy: Policy, input: Json): readonly Group[] {
   return [{ of, count: 1 }];
 }
 
+/** The policy as it is for this input, without conditions. */
+export function policyFor(policy: Policy, input: Json): Policy {
+  if (!policy.quorum?.some(({ when }) => when !== undefined)) return policy;
+  return { ...policy, quorum: groupsFor(policy, input).map(({ of, count }) => ({ of, count })) };
+}
+
 /** Gives each vote to at most one group, so that as many places as possible are taken. */
 function missingFrom(
   groups: readonly Group[],

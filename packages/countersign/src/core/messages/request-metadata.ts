@@ -25,6 +25,7 @@ const SHOWN = {
   commentsForModel: 'shown',
   doubt: 'shown',
   previous: 'shown',
+  reviews: 'shown',
   origins: 'shown',
 } satisfies Keys<Omit<Shown, 'payload'>, 'shown'>;
 

@@ -120,7 +120,7 @@ function leavesOf(value: Json, field: readonly string[], given: unknown, root: S
   });
 }
 
-function valueAt(value: Json, path: readonly string[]): Json | undefined {
+export function valueAt(value: Json, path: readonly string[]): Json | undefined {
   return path.reduce<any>((found, key) => (Object.hasOwn(Object(found), key) ? found[key] : undefined), value);
 }
 

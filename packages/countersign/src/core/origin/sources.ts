@@ -7,8 +7,8 @@ import type { Source, Sources } from './search.ts';
 
 /** What a conversation says about its sources. */
 export type Trust = {
-  /** `person`: a person answers the tool. A tool that is not known here is untrusted. */
-  readonly ofTool: (name: string) => 'trusted' | 'untrusted' | 'person';
+  /** `person`: a person answers the tool. `model`: it repeats what the model said. A tool that is not known here is untrusted. */
+  readonly ofTool: (name: string) => 'trusted' | 'untrusted' | 'person' | 'model';
   /** The conversation that called this sub-agent: whoever wrote its prompt had the values from there. */
   readonly outer?: Sources | undefined;
   /** What tools of untrusted servers say about themselves. */
@@ -48,6 +48,7 @@ function originOf(
   if (isToolResponse(part)) {
     const { name: tool, ref: call } = part.toolResponse;
     const trust = isMarked(metadata) || isMarked(part.metadata) ? 'untrusted' : ofTool(tool);
+    if (trust === 'model') return undefined;
     return { from: trust === 'person' ? 'answer' : trust === 'trusted' ? 'tool' : 'untrusted', tool, call };
   }
   if (role === 'system') return { from: 'instructions' };

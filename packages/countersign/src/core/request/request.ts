@@ -57,8 +57,26 @@ export type Shown = {
   readonly doubt?: Doubt;
   /** The request that this one revises, because a person asked for changes. */
   readonly previous?: Previous;
+  /** What reviewers say about the call. It is advice: nothing in it weakens what the policies ask. */
+  readonly reviews?: readonly Review[];
   /** Where the values of the input came from; absent where nobody uses that, and for calls from outside. */
   readonly origins?: Origins;
+};
+
+/** What a reviewer found in a call. `field`: of the input. */
+export type Finding = { readonly level: 'info' | 'warning'; readonly text: string; readonly field?: string };
+
+/** A second opinion on a call, of the reviewer of one policy. */
+export type Review = {
+  /** The policy that asks for it, and the step of a plan that it is about. */
+  readonly policy?: string;
+  readonly step?: number;
+  readonly findings: readonly Finding[];
+  /** It made the request stricter. */
+  readonly stricter?: true;
+  /** Why there is none. `required`: nobody can approve without it. */
+  readonly failed?: string;
+  readonly required?: true;
 };
 
 /** An earlier request about the same thing, which a person sent back. */

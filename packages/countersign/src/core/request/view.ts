@@ -14,6 +14,7 @@ import {
   previewsOf,
   type Request,
   type RequestKind,
+  type Review,
   type Shown,
   type Wait,
 } from './request.ts';
@@ -52,6 +53,8 @@ export type RequestView<Tool extends string = string, Input = Json> = {
   readonly doubt: Doubt | null;
   /** The request that this one revises, because a person asked for changes; null if it is the first round. */
   readonly previous: Previous | null;
+  /** What reviewers say about the call: advice. Empty if no policy asks for a review. */
+  readonly reviews: readonly Review[];
   /** Where the values of the input came from; absent where that was not searched. */
   readonly origins?: Origins;
   readonly createdAt: number | null;
@@ -87,6 +90,7 @@ export type VotingProgress = {
   readonly comments?: readonly Comment[];
   /** The policies that were applied after the request was made. */
   readonly policies?: Policies;
+  readonly reviews?: readonly Review[];
   /** The escalations of the policies that count now, if those on the card do not count any more. */
   readonly escalate?: readonly Escalation[];
 };
@@ -121,6 +125,7 @@ const NOTHING = {
   commentsForModel: false,
   doubt: null,
   previous: null,
+  reviews: [],
   preview: null,
   earlierPreview: null,
   expiresAt: null,

@@ -15,6 +15,7 @@ import {
   KINDS,
   type Reasked,
   type Request,
+  type Review,
   type SentBack,
   type Shown,
 } from '../request/request.ts';
@@ -294,6 +295,8 @@ type BallotFact =
       readonly policies: Policies;
       /** The escalations of these policies, in place of those of the policies before. */
       readonly escalate: readonly Escalation[];
+      /** What the reviewers of these policies say, in place of the reviews on the card. */
+      readonly reviews?: readonly Review[];
       readonly by: string | null;
     };
 

@@ -1,7 +1,8 @@
 // The body of a call: record its start, run it, record its result.
 
+import { stepsIn } from '../../core/authority/plan.ts';
 import { CountersignError, messageOf, NotPerformed, OutcomeUnknown } from '../../core/errors.ts';
-import { copyOf } from '../../core/json.ts';
+import { copyOf, type Json } from '../../core/json.ts';
 import type { Message } from '../../core/messages/message.ts';
 import { pendingParts } from '../../core/messages/pending-parts.ts';
 import type { Call } from '../../core/run/call.ts';
@@ -24,7 +25,7 @@ export async function runBody(
   if (run.isSuperseded(ready)) return;
   if (driver.limits.awaitCaller) return void run.record(event({ type: 'call-cleared', callId: ready.id }));
   const { caller } = driver;
-  const body = caller?.body ?? tool.body;
+  const body = tool.plan ? planBody(driver, tool.plan, ready) : (caller?.body ?? tool.body);
   const memory = rememberRequests(ready.name);
   const starting = run.start(tool, ready, driver);
   const isStarted = starting instanceof Promise ? await starting : starting;
@@ -50,6 +51,21 @@ export async function runBody(
     if (asked) return pauseInBody(run, driver, tool, call, boundInput, asked);
     recordFailure(run, driver, tool, call, error);
   }
+}
+
+/** The approved steps become grants. The model gets the steps as people may have edited them. */
+function planBody(
+  { grants }: Driver,
+  { validForMs, isOutside }: NonNullable<ToolDefinition['plan']>,
+  { decided, ref }: Call,
+) {
+  return async (input: Json) => {
+    const requestId = decided?.request?.id;
+    if (!grants || requestId === undefined) throw new NotPerformed('A plan needs a decision in a store.');
+    const steps = stepsIn(input);
+    const until = await grants.givePlan({ requestId, ref, steps, validForMs, isOutside: isOutside === true });
+    return { approved: steps, until: new Date(until).toISOString() };
+  };
 }
 
 /** The body returned before one of its steps began, so that step will not run: its output does not count. */

@@ -6,7 +6,8 @@ import type { Driver } from '../run.ts';
 import type { ToolDefinition } from '../tool/definition.ts';
 import { approvalContext } from './body-context.ts';
 import { runsWithOf, validInput } from './bound-input.ts';
-import { type Judged, judge } from './judge.ts';
+import { judge } from './judge.ts';
+import type { Judged } from './judged.ts';
 import { type Conversation, type LazyOrigins, lazyOrigins } from './origins.ts';
 
 export type JudgedEdit =

@@ -9,51 +9,16 @@ import type { RequestKind } from '../../core/request/request.ts';
 import type { Driver } from '../run.ts';
 import { askGate } from '../tool/ask-gate.ts';
 import { mergedWait, type WaitOptions } from '../tool/ask-options.ts';
-import type { Approval, ApprovalContext, PolicyRequest, Rule, ToolDefinition } from '../tool/definition.ts';
+import type { ApprovalContext, PolicyConfig, PolicyRequest, Rule, ToolDefinition } from '../tool/definition.ts';
 import { governedBy, nobody } from '../tool/policies.ts';
-import type { LazyOrigins } from './origins.ts';
-
-/** A call as its sources see it. `input` is as the tool's schema parsed it, `json` as it would be recorded. */
-export type Judging = {
-  readonly tool: ToolDefinition;
-  readonly input: unknown;
-  readonly json: Json;
-  readonly ctx: ApprovalContext;
-  readonly requesters: readonly string[];
-  /** Absent where nothing can be searched. */
-  readonly origins?: LazyOrigins | undefined;
-};
-
-/** Who must decide a request, and how each source lets it wait. */
-export type Governed = {
-  readonly policies: Policies;
-  /** The place of the policy of each source; -1 if it has none of its own. */
-  readonly waits: readonly { readonly wait: WaitOptions; readonly policy: number }[];
-};
-
-/** `says`: for the record, where a rule had a say. */
-export type Judged = { readonly says?: CallSays } & JudgedAs;
-
-type JudgedAs =
-  /** `rule`: the one that lets the call run, where its tool would ask. `observed`: whom a rule would have asked, and what each such rule says. */
-  | {
-      readonly then: 'run';
-      readonly rule?: CallRule;
-      readonly observed?: { readonly policies: Policies; readonly why: readonly string[] };
-    }
-  | { readonly then: 'deny'; readonly why: string }
-  /** `approval`: what the tool wants shown. `failure`: why its gate could not say who decides. */
-  | {
-      readonly then: 'ask';
-      readonly approval: Omit<Approval, 'policy'> | true;
-      readonly governed: Governed;
-      readonly failure?: string;
-    };
+import type { Governed, Judged, Judging } from './judged.ts';
+import { judgePlan, withoutRecall } from './plan.ts';
+import { reviewed } from './review.ts';
 
 /** What `judge` finds for a tool that always asks, where no other source has a say and no policy counts. */
 export function judgedPlainly({ policies, asker }: Driver, tool: ToolDefinition): Judged | undefined {
-  if (tool.needsApproval !== true || tool.asksByDefault || tool.rules || tool.policies || policies.rules.length > 0)
-    return undefined;
+  if (tool.needsApproval !== true || tool.plan || tool.asksByDefault) return undefined;
+  if (tool.rules || tool.policies || policies.rules.length > 0) return undefined;
   if (policies.policyFor || tool.asks.onExpiry !== undefined) return undefined;
   if (asker && policies.defaultDeciders?.({ startedBy: asker.startedBy })) return undefined;
   return {
@@ -68,7 +33,9 @@ export async function judge(driver: Driver, judging: Judging): Promise<Judged> {
   const { tool, input, json, ctx } = judging;
   const { rules: operators, policyFor } = driver.policies;
   const rules = tool.rules ? [...operators, ...tool.rules] : operators;
-  const { said, failure } = await askGate(tool, input, ctx);
+  const plan = tool.plan && (await judgePlan(judge, driver, judging));
+  if (plan?.then === 'deny') return plan;
+  const { said, failure } = plan ?? (await askGate(tool, input, ctx));
   const own = typeof said === 'object' ? said : {};
   const { labels, risk, reversibility } = { ...tool.asks, ...own };
   const agent = driver.asker?.agent ?? null;
@@ -108,7 +75,9 @@ export async function judge(driver: Driver, judging: Judging): Promise<Judged> {
   const added = policyFor && (await addedPolicy(driver, { ...judging, kind: 'approval' }));
   const sources = {
     own: asks,
-    ...(asks !== 'allow' && { policies: tool.policies ?? [timed(governed.policy, ownWait)] }),
+    ...(asks !== 'allow' && {
+      policies: tool.policies ?? [timed(governed.policy, ownWait), ...(plan?.policies ?? [])],
+    }),
     ...(added && { added: added.policy }),
   };
   const says = applied.length > 0 || origins ? { says: { ...sources, ...kinds } } : undefined;
@@ -122,19 +91,37 @@ export async function judge(driver: Driver, judging: Judging): Promise<Judged> {
     const why = applied.filter(({ then }) => then === 'observe').map(textOf);
     return { then: 'run', observed: { policies: defaulted(driver, judging, observed), why }, ...says };
   }
-  const policies = withRecall(defaulted(driver, judging, result.policies), tool.recallFor);
+  const call = { tool: tool.name, input: json, agent, startedBy: driver.asker?.startedBy ?? null };
+  const asked = [governed, ...others, ...(added ? [added] : [])];
+  const opinion = await reviewed(driver, asked, { ...call, ...defined({ labels, risk, reversibility }) }, ctx);
+  const reviews = [...(plan?.reviews ?? []), ...opinion.reviews];
+  // Behind the others, which keep their places: it adds, whatever it says.
+  const all: Policies = [...defaulted(driver, judging, result.policies), ...opinion.policies];
+  const policies = plan ? withoutRecall(all) : withRecall(all, tool.recallFor);
   const waiting = [
     { wait: ownWait, policy: timed(governed.policy, ownWait) },
     ...others.map(({ policy, waits }) => ({ wait: waits, policy: timed(policy, waits) })),
     ...(added ? [{ wait: added.waits, policy: added.policy }] : []),
+    ...(plan?.waiting ?? []),
   ];
   const waits = waiting.map(({ wait, policy }) => ({ wait, policy: placeOf(result.policies, policy) }));
   const isPlain = said === true || said === false || ('policy' in own && Object.keys(options).length === 0);
   const approval = isPlain ? true : options;
-  return { then: 'ask', approval, governed: { policies, waits }, ...defined({ failure }), ...says };
+  const given = { policies, waits, ...(reviews.length > 0 && { reviews }) };
+  const noted = says && opinion.policies.length > 0 ? { says: withMore(says.says, opinion.policies) } : says;
+  return { then: 'ask', approval, governed: given, ...defined({ failure }), ...noted };
 }
 
-const NO_POLICY = { policy: ANYONE[0], waits: {} };
+/** What a review added counts as said by the tool, so that a replay asks the same people. */
+const withMore = (says: CallSays, more: readonly Policy[]): CallSays => ({
+  ...says,
+  policies: [...(says.policies ?? []), ...more],
+});
+
+const NO_POLICY: { readonly policy: Policy; readonly waits: WaitOptions; readonly review?: PolicyConfig['review'] } = {
+  policy: ANYONE[0],
+  waits: {},
+};
 const RUNS = { then: 'run' } as const;
 
 /** What a rule says, for people. */
@@ -148,15 +135,16 @@ async function governedByAll(
   driver: Driver,
   input: unknown,
   ctx: ApprovalContext,
-): Promise<readonly Pick<Awaited<ReturnType<typeof governedBy>>, 'policy' | 'waits'>[]> {
+): Promise<readonly Awaited<ReturnType<typeof governedBy>>[]> {
   if (applied.length === 0) return [];
   const one = async (rule: Rule) =>
     'policy' in rule ? await governedBy(rule.policy, driver.policies, input, ctx) : NO_POLICY;
   return Promise.all(applied.map(one));
 }
 
-/** Rules are for calls that do something: not for requests, and not for agents, whose own calls ask. */
-export const isRuled = ({ body, innerTools }: ToolDefinition): boolean => body !== undefined && !innerTools;
+/** Rules are for calls that do something: not for requests, nor for agents and plans, whose own calls ask. */
+export const isRuled = ({ body, innerTools, plan }: ToolDefinition): boolean =>
+  body !== undefined && !innerTools && !plan;
 
 /** A deadline may approve only where the policy says so itself, and no quorum and no signature is needed. */
 export function timed(policy: Policy, { onExpiry }: WaitOptions): Policy {
@@ -200,7 +188,7 @@ type Asked = {
 async function addedPolicy(
   driver: Driver,
   asked: Asked & { readonly input: unknown; readonly ctx?: ApprovalContext },
-): Promise<{ readonly policy: Policy; readonly waits: WaitOptions } | undefined> {
+): Promise<Awaited<ReturnType<typeof governedBy>> | undefined> {
   const { policyFor } = driver.policies;
   if (!policyFor) return undefined;
   try {

@@ -1,9 +1,11 @@
 // Where the values of a call came from: searched when the call asks, and only where somebody has marked a source or goes by origins.
 
 import { pathOf } from '../../core/authority/condition.ts';
+import { stepsIn } from '../../core/authority/plan.ts';
 import { forTool, goesByOrigin } from '../../core/authority/rule.ts';
-import type { Origins } from '../../core/origin/origin.ts';
-import { isOneOf, originsOf, type Sources } from '../../core/origin/search.ts';
+import { defined, type Json } from '../../core/json.ts';
+import { type FieldOrigin, type Origins, startsWith } from '../../core/origin/origin.ts';
+import { isOneOf, originsOf, type Sources, valueAt } from '../../core/origin/search.ts';
 import { sourcesIn } from '../../core/origin/sources.ts';
 import type { Bound } from '../../core/request/request.ts';
 import { namesRecipient } from '../../core/request/totals.ts';
@@ -48,11 +50,50 @@ export function lazyOrigins(
 
   function find(): Origins | undefined {
     if (!tool || conversation.state.outside) return undefined;
-    const marked = sensitiveFields(tool, conversation.policies);
-    const isSensitive = (field: readonly string[]) => isOneOf(marked, field) || isRecipient(tool, field);
-    const schema = tool.spec().inputSchema;
-    return originsOf(json, sourcesOf(conversation), { schema, isSensitive, ...(edit && { unedited: edit.proposed }) });
+    const sources = sourcesOf(conversation);
+    if (tool.plan) return ofSteps(tool.plan.tools(), json, sources, conversation, edit?.proposed);
+    return search(tool, json, sources, conversation, edit?.proposed);
   }
+}
+
+function search(
+  tool: ToolDefinition,
+  json: Json,
+  sources: Sources,
+  { policies }: Conversation,
+  unedited?: Json,
+): Origins {
+  const marked = sensitiveFields(tool, policies);
+  const isSensitive = (field: readonly string[]) => isOneOf(marked, field) || isRecipient(tool, field);
+  return originsOf(json, sources, { schema: tool.spec().inputSchema, isSensitive, ...defined({ unedited }) });
+}
+
+/** Each step is searched as the call that it is. */
+function ofSteps(tools: Tools, json: Json, sources: Sources, conversation: Conversation, proposed?: Json): Origins {
+  const before = proposed === undefined ? [] : stepsIn(proposed);
+  // People also remove steps, so the place of a step says nothing.
+  const isEdited = (field: readonly string[], input: Json) =>
+    proposed !== undefined && !before.some((step) => valueAt(step.input, field) === valueAt(input, field));
+  return stepsIn(json).flatMap(({ tool: name, input }, index) => {
+    const tool = tools.get(name);
+    const found = tool ? search(tool, input, sources, conversation) : [];
+    return found.map((origin): FieldOrigin => {
+      const field = [...placeOf(index), ...origin.field];
+      return origin.from === 'model' && isEdited(origin.field, input)
+        ? { ...origin, from: 'editor', field }
+        : { ...origin, field };
+    });
+  });
+}
+
+const placeOf = (step: number): readonly string[] => ['steps', String(step), 'input'];
+
+/** Those of the input of a step, in the origins of its plan. */
+export function originsOfStep(origins: Origins | undefined, step: number): Origins | undefined {
+  const place = placeOf(step);
+  return origins?.flatMap((origin) =>
+    startsWith(origin.field, place) ? { ...origin, field: origin.field.slice(place.length) } : [],
+  );
 }
 
 /** What can be searched in the conversation, for itself and its sub-agents. */
@@ -75,8 +116,9 @@ export function conversationInside(root: Conversation, path: readonly Call[]): C
 const NO_TOOLS: Tools = new Map();
 
 /** An agent is as untrusted as its tools: what it says may come from them. */
-function trustOf(tool: ToolDefinition | undefined): 'trusted' | 'untrusted' | 'person' {
+function trustOf(tool: ToolDefinition | undefined): 'trusted' | 'untrusted' | 'person' | 'model' {
   if (!tool || isUntrusted(tool)) return 'untrusted';
+  if (tool.plan) return 'model';
   return tool.body ? 'trusted' : 'person';
 }
 
@@ -86,8 +128,10 @@ const isUntrusted = ({ trust, innerTools }: ToolDefinition): boolean =>
 /** A tool of the run or of its sub-agents is marked, or a rule goes by origins. Nothing is searched elsewhere. */
 export function usesOrigins(tools: Tools, { rules, origins }: Pick<Policies, 'rules' | 'origins'>): boolean {
   if (origins || (rules.length > 0 && rules.some(goesByOrigin))) return true;
-  for (const { trust, sensitive, innerTools } of tools.values())
-    if (trust === 'untrusted' || sensitive || (innerTools && usesOrigins(innerTools(), NO_RULES))) return true;
+  for (const { trust, sensitive, innerTools, plan } of tools.values()) {
+    const inner = innerTools ?? plan?.tools;
+    if (trust === 'untrusted' || sensitive || (inner && usesOrigins(inner(), NO_RULES))) return true;
+  }
   return false;
 }
 

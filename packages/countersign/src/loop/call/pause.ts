@@ -41,7 +41,8 @@ import { reasonIn } from '../tool/model-schema.ts';
 import { asSchema } from '../tool/schema.ts';
 import type { AskOptions, InterruptOptions } from '../tool/signal.ts';
 import { boundSoFar, boundTo } from './bound-input.ts';
-import { endingFor, type Governed, governRequest } from './judge.ts';
+import { endingFor, governRequest } from './judge.ts';
+import type { Governed } from './judged.ts';
 import { type LazyOrigins, originsIn } from './origins.ts';
 import { failed, failedInBody, settle } from './result.ts';
 import { type Times, timesOf } from './times.ts';
@@ -107,8 +108,10 @@ export async function ask(run: Run, driver: Driver, call: Call, asked: Question)
   const ending = isUnseen && onExpiry === 'approve' ? 'reject' : endingFor(policies, onExpiry);
   const revises = kind === 'approval' && (run.state.sentBack ?? call.decided) !== undefined;
   const previous = revises ? previousOf(run.state, call) : undefined;
+  const reviews = governed.reviews && { reviews: governed.reviews };
   const origins = asked.origins ?? (driver.usesOrigins ? originsIn(run, driver, tool, call, bound) : undefined);
-  const shown = { ...shownOf(tool, call, { payload, title, wait, origins }), ...(previous && { previous }) };
+  const said = shownOf(tool, call, { payload, title, wait, origins });
+  const shown = { ...said, ...(previous && { previous }), ...reviews };
   const made = requestOf(kind, {
     id: requestId(call.id, call.pauses + 1),
     shown: doubt ? { ...shown, doubt } : shown,

@@ -1,6 +1,6 @@
 // A call that runs without a request: the use of its grant is reserved, and the run records the call with what its request would have shown.
 
-import type { Policies } from '../../core/authority/policy.ts';
+import { forbidsGrants, type Policies } from '../../core/authority/policy.ts';
 import { matchOf, type RuleMatch } from '../../core/authority/rule.ts';
 import { defined, type Json, sameJson } from '../../core/json.ts';
 import type { Bound, Shown } from '../../core/request/request.ts';
@@ -9,7 +9,7 @@ import { event, type Observed } from '../../core/run/event.ts';
 import type { Driver, Run } from '../run.ts';
 import type { ToolDefinition } from '../tool/definition.ts';
 import type { InterruptOptions } from '../tool/signal.ts';
-import type { Judged } from './judge.ts';
+import type { Judged } from './judged.ts';
 import type { LazyOrigins } from './origins.ts';
 import { requestersOf, unaskedShown } from './pause.ts';
 import { askRecall } from './recall.ts';
@@ -32,6 +32,8 @@ type Asking = {
 export async function useGrant(run: Run, driver: Driver, asking: Asking): Promise<'now' | 'at-start' | undefined> {
   const { call, bound, policies, origins } = asking;
   if (!driver.grants || bound.readAnew || call.granted) return undefined;
+  // Only a plan lets such a call pass.
+  if (policies.some(forbidsGrants) && !mayPlan(driver)) return undefined;
   const { id: callId, name: tool } = call;
   const { runsWith } = bound;
   const input = runsWith === undefined ? call.input : runsWith;
@@ -52,6 +54,13 @@ export async function useGrant(run: Run, driver: Driver, asking: Asking): Promis
   const given = defined({ grantId, amount, runsWith, by, shown });
   run.record(event({ type: 'call-granted', callId, policies, ...named(requesters), ...given }));
   return (await driver.grants.stands(gated.requestId, grantId)) ? 'now' : undefined;
+}
+
+/** The agent can propose plans, or its program can. */
+function mayPlan({ tools, limits }: Driver): boolean {
+  if (limits.awaitCaller) return true;
+  for (const { plan } of tools.values()) if (plan) return true;
+  return false;
 }
 
 const named = (requesters: readonly string[]) => (requesters.length > 0 ? { requesters } : {});

@@ -7,7 +7,7 @@ import type { RuleMatch, Then } from '../../core/authority/rule.ts';
 import type { Json } from '../../core/json.ts';
 import type { Metadata, ToolRequestPart, ToolResponsePart } from '../../core/messages/message.ts';
 import type { Outer } from '../../core/origin/search.ts';
-import type { RequestKind, Reversibility } from '../../core/request/request.ts';
+import type { Finding, RequestKind, Reversibility } from '../../core/request/request.ts';
 import type { JsonSchema, ToolSpec } from '../../models/model.ts';
 import type { SubAgentRecord } from '../sink.ts';
 import type { Chunk } from '../stream/chunk.ts';
@@ -58,11 +58,42 @@ export type PolicyConfig<Input = any, C extends Context = Context> = Omit<
     readonly recallFor?: Duration;
     /** These people can vote, and so can those in the groups of `quorum`. A function is called when the call asks. */
     readonly deciders?: Who | ((input: Input, ctx: ApprovalContext<C>) => MaybePromise<Who>);
+    /** A second opinion on each call that asks, for the card. It can make the request stricter, and never weaker. */
+    readonly review?: Reviewer | ReviewOptions;
     /** How long an approval lets the call start, such as `'2h'`. A call that waited longer, as for a freeze, is asked about again. */
     readonly validFor?: Duration;
     /** How wide a grant may be, such as `{ uses: 10, expiresWithin: '7d' }`. By default none is allowed where there is a quorum. */
     readonly grants?: (Omit<GrantMaximum, 'expiresWithin'> & { readonly expiresWithin: Duration }) | false;
   };
+
+/** A call as a reviewer reads it: data, without the conversation. */
+export type ReviewedCall = {
+  readonly tool: string;
+  readonly input: Json;
+  readonly agent: string | null;
+  readonly startedBy: string | null;
+  readonly labels?: readonly string[];
+  readonly risk?: 'low' | 'medium' | 'high';
+  readonly reversibility?: Reversibility;
+};
+
+/** What a reviewer returns. `stricter` joins the policies of the request, as one more. */
+export type ReviewResult = { readonly findings: readonly Finding[]; readonly stricter?: string | PolicyConfig };
+
+/** Reads a call, and says what stands out in it. */
+export type Reviewer = (
+  call: ReviewedCall,
+  ctx: { readonly signal: AbortSignal },
+) => MaybePromise<readonly Finding[] | ReviewResult>;
+
+export type ReviewOptions = {
+  /** A function, such as `ai.reviewer({ … })`. */
+  readonly by: Reviewer;
+  /** How long it may take; `'20s'` by default. Then the card says that it failed. */
+  readonly within?: Duration;
+  /** Nobody can approve without it. An edit, or applying the policy again, asks it again. */
+  readonly required?: boolean;
+};
 
 /** Carries the input that a policy reads; exists for the compiler only. */
 declare const policyInput: unique symbol;
@@ -341,6 +372,15 @@ export type ToolDefinition = Pick<
   readonly asks: WaitOptions;
   readonly title?: Title<any>;
   readonly metadata: Metadata;
+  /**
+   * It proposes calls of these tools, which people approve as one request. What was approved holds for so long. `isOutside`: for the
+   * calls of a program outside, which are runs of their own.
+   */
+  readonly plan?: {
+    readonly tools: () => ReadonlyMap<string, ToolDefinition>;
+    readonly validForMs: number;
+    readonly isOutside?: true;
+  };
   /** The tools of the agent behind this tool, by name; leaves unknown names out unless told otherwise. */
   readonly innerTools?: (unknown?: UnknownNames) => ReadonlyMap<string, ToolDefinition>;
 };

@@ -5,7 +5,7 @@ import { deadlineProblem, policyProblem } from '../../core/authority/policy-prob
 import { messageOf, UsageError } from '../../core/errors.ts';
 import { defined, isObject, toJson } from '../../core/json.ts';
 import { askProblem, type WaitOptions } from './ask-options.ts';
-import type { ApprovalContext, PolicyConfig, PolicyFor, Rule } from './definition.ts';
+import type { ApprovalContext, PolicyConfig, PolicyFor, ReviewOptions, Rule } from './definition.ts';
 import { spanOf } from './duration.ts';
 
 type MaybePromise<T> = T | Promise<T>;
@@ -25,17 +25,17 @@ export type Policies = {
 };
 
 /** A policy as data, and how it lets a request wait. */
-type Governing = { readonly policy: Policy; readonly waits: WaitOptions };
+type Governing = { readonly policy: Policy; readonly waits: WaitOptions; readonly review?: PolicyConfig['review'] };
 
 /** Throws if the policy cannot be satisfied, or has an unknown field or role. */
 export function checkPolicy(name: string | undefined, config: unknown, roles?: readonly string[]): void {
-  const { deciders, ...rest } = (isObject(config) ? config : {}) as PolicyConfig;
+  const { deciders, review, ...rest } = (isObject(config) ? config : {}) as PolicyConfig;
   const { policy, waits } = dataOf(rest);
   const asked = typeof deciders === 'function' || deciders === undefined ? policy : { ...policy, deciders };
   const { onExpiry } = waits;
   const late = onExpiry === 'approve' ? deadlineProblem({ ...policy, onExpiry }) : undefined;
   const problem = isObject(config)
-    ? (policyProblem(asked, roles) ?? askProblem(waits) ?? late)
+    ? (policyProblem(asked, roles) ?? askProblem(waits) ?? late ?? reviewProblem(review))
     : 'it must be an object';
   if (problem === undefined) return;
   const which = name === undefined ? 'The policy' : `The policy ${name}`;
@@ -66,15 +66,25 @@ export async function governedBy(
   }
   try {
     checkPolicy(name, config, roles);
-    const { deciders, ...rest } = config as PolicyConfig;
+    const { deciders, review, ...rest } = config as PolicyConfig;
     const { policy, waits } = dataOf(rest);
     const found = typeof deciders === 'function' ? await decidersFor(deciders, input, ctx) : deciders && { deciders };
     const plain: Policy = { ...common, ...policy, ...found };
     const warnings = [...(plain.warnings ?? []), ...(await tooFew(plain, membersOf))];
-    return { policy: warnings.length > 0 ? { ...plain, warnings } : plain, waits };
+    return { policy: warnings.length > 0 ? { ...plain, warnings } : plain, waits, ...(review && { review }) };
   } catch (error) {
     return { policy: { ...common, ...nobody(messageOf(error)) }, waits: {} };
   }
+}
+
+function reviewProblem(review: unknown): string | undefined {
+  if (review === undefined || typeof review === 'function') return undefined;
+  const options = isObject(review) ? (review as Partial<ReviewOptions>) : {};
+  const isKnown = Object.keys(options).every((key) => ['by', 'within', 'required'].includes(key));
+  const within = options.within === undefined || (spanOf(options.within)?.ms ?? 0) > 0;
+  const required = options.required === undefined || typeof options.required === 'boolean';
+  if (isKnown && within && required && typeof options.by === 'function') return undefined;
+  return '`review` must be a function, or an object such as { by, within: "20s", required: true }';
 }
 
 export const nobody = (warning: string): Policy => ({ deciders: { people: [] }, warnings: [warning] });
@@ -82,7 +92,7 @@ export const nobody = (warning: string): Policy => ({ deciders: { people: [] }, 
 const TIMES: readonly string[] = ['remind', 'escalate', 'expireAfter', 'businessHours', 'onExpiry'];
 
 /** What counts votes, and how the request waits. */
-export function dataOf(config: Omit<PolicyConfig, 'deciders'>): Governing {
+export function dataOf(config: Omit<PolicyConfig, 'deciders' | 'review'>): Governing {
   const [waits, policy] = [true, false].map((isTime) =>
     Object.fromEntries(Object.entries(config).filter(([key]) => TIMES.includes(key) === isTime)),
   );

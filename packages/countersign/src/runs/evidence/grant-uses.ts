@@ -3,9 +3,9 @@
 import { foldGrant, type GrantEvent, mayUse } from '../../core/authority/grant.ts';
 import { messageOf } from '../../core/errors.ts';
 import type { Json } from '../../core/json.ts';
+import { fits } from '../grants/give.ts';
 import { outcomeIn } from '../grants/outcomes.ts';
 import { grantRecordOf } from '../grants/records.ts';
-import { fits } from '../grants/use.ts';
 import type { LoadedRun } from '../port/store.ts';
 import type { EvidenceProblem, GrantedUse } from './replay.ts';
 
@@ -52,7 +52,7 @@ async function useProblem(
     if (!reserved) return isReleased ? undefined : `Grant ${grantId} has no use of this call.`;
     const { agent, startedBy } = loaded.run;
     const before = foldGrant(events.slice(0, place));
-    const fitsSchema = await fits(before.grant.schema, input);
+    const fitsSchema = fits(before.grant, input);
     const asked = { tool, input, origins, policies, requesters, startedBy, agent };
     const verdict = mayUse(before, { ...asked, key, fitsSchema, now: reserved.at });
     if (!verdict.ok) return `Grant ${grantId} does not cover this call. ${verdict.why}`;

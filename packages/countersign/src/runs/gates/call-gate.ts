@@ -161,12 +161,13 @@ export class CallGate {
    * The call once nothing happens to it without a person or its caller: it waits for a decision, may run, or is over. With a caller,
    * an approved call runs here, at most once; if another caller runs it, this waits for its result.
    */
-  async settled(runId: string, options: CallOptions = {}): Promise<CallRecord> {
+  async settled(runId: string, { context, caller }: CallOptions = {}): Promise<CallRecord> {
     for (;;) {
       const found = await this.read(runId);
       if (!found) throw unknownRun(runId);
       // Its freeze may have ended where nobody could continue it.
       if ('frozen' in found.status && (await thaw(this.#drives, runId)) === 'thawed') continue;
+      const options = isPlan(found) ? { context } : { context, caller };
       if (this.#rests(found, options)) return found;
       const isTaken = await this.#drives.take(runId, defined(options));
       await this.#drives.rested(runId);
@@ -272,7 +273,8 @@ export class CallGate {
     }
   }
 
-  #rests({ status, run }: CallRecord, { caller }: CallOptions): boolean {
+  #rests(found: CallRecord, { caller }: CallOptions): boolean {
+    const { status, run } = found;
     switch (status.at) {
       case 'begun':
         return false;
@@ -281,7 +283,7 @@ export class CallGate {
       case 'approved':
         if (status.frozen) return true;
         if (status.host) return status.host.until > this.#drives.clock();
-        return !status.isStarted && !caller;
+        return !status.isStarted && !caller && !isPlan(found);
       case 'stuck':
         return true;
       case 'settled':
@@ -312,6 +314,9 @@ export class CallGate {
   }
 }
 
+/** The engine gives its grants: its caller has nothing to run. */
+const isPlan = ({ opening }: CallRecord): boolean => descriptionIn(opening)?.plan !== undefined;
+
 function mayHaveStarted(status: CallStatus): boolean {
   if (status.at === 'approved') return status.isStarted;
   return status.at === 'settled' || (status.at === 'stuck' && status.isDoubt);
@@ -335,7 +340,7 @@ function portOf(
 ): AgentPort {
   const withTools = (own: ReadonlyMap<string, ToolDefinition>): AgentPort => ({
     name,
-    limits: { maxTurns: 2, awaitCaller: true },
+    limits: { maxTurns: 2, awaitCaller: ![...own.values()].some(({ plan }) => plan) },
     driver: (context) => ({ ...driver(context), tools: own }),
     tools: () => own,
     defined: () => own,

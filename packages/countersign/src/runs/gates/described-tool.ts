@@ -1,8 +1,10 @@
 // The tool of a call from outside, as its caller described it. It has no body here: its caller runs it.
 import { NotPerformed } from '../../core/errors.ts';
 import { defined, isObject, type Json } from '../../core/json.ts';
+import { planDefinition } from '../../loop/call/plan.ts';
 import { describedSchema } from '../../loop/tool/data-schema.ts';
 import type { Approval, PolicyConfig, Rule, ToolConfig, ToolDefinition } from '../../loop/tool/definition.ts';
+import type { Duration } from '../../loop/tool/duration.ts';
 import { checkRules } from '../../loop/tool/rules.ts';
 import type { Schema } from '../../loop/tool/schema.ts';
 import { tool } from '../../loop/tool/tool.ts';
@@ -29,6 +31,8 @@ export type ToolDescription = Pick<
   readonly inputSchema?: JsonSchema;
   /** JSON Schema of the output, for results that a person enters; data, as is `inputSchema`. */
   readonly outputSchema?: JsonSchema;
+  /** It is a plan: its input are calls of these tools. Each is judged as a call on its own. */
+  readonly plan?: { readonly tools: readonly ToolDescription[]; readonly validFor?: Duration };
 };
 
 export function describedTool(description: ToolDescription): ToolDefinition {
@@ -38,8 +42,14 @@ export function describedTool(description: ToolDescription): ToolDefinition {
     gateIsCode,
     policy = gateIsCode && unknownTo(description.name),
     rules = [],
+    plan,
     ...rest
   } = description;
+  if (plan)
+    return planOf(
+      description,
+      plan.tools.map((one) => gatedTool(describedTool(one))),
+    );
   checkRules(rules, undefined);
   const { definition } = tool(
     {
@@ -66,6 +76,25 @@ export function describedTool(description: ToolDescription): ToolDefinition {
   };
 }
 
+/** A plan of these tools. What its description says beside them is about the request. */
+export function planOf(
+  {
+    name,
+    title: _made,
+    plan,
+    inputSchema: _own,
+    outputSchema: _text,
+    idempotent: _always,
+    onExpiry: _never,
+    ...rest
+  }: ToolDescription,
+  tools: readonly ToolDefinition[],
+): ToolDefinition {
+  const { policy: _joined, rules: _each, gateIsCode: _none, notice: _plain, ...waits } = rest;
+  const known = new Map(tools.map((tool) => [tool.name, tool]));
+  return gatedTool(planDefinition(() => known, { ...waits, name, ...defined({ validFor: plan?.validFor }) }));
+}
+
 /** Nobody can approve until a process asks that has the gate. */
 const unknownTo = (name: string): PolicyConfig => ({
   deciders: () => {
@@ -75,7 +104,11 @@ const unknownTo = (name: string): PolicyConfig => ({
 
 /** What can be recorded of a tool, for processes that decide its calls without its code. */
 export function descriptionOf(definition: ToolDefinition): ToolDescription {
-  const { name, asks, notice, title, input, output, idempotent, recallFor } = definition;
+  const { name, asks, notice, title, input, output, idempotent, recallFor, plan } = definition;
+  if (plan) {
+    const tools = [...plan.tools().values()].map(descriptionOf);
+    return { ...asks, name, plan: { tools, validFor: plan.validForMs } } as ToolDescription;
+  }
   const plain = defined({ ...asks, name, notice, recallFor, title: typeof title === 'string' ? title : undefined });
   const described = {
     ...plain,
@@ -92,7 +125,7 @@ function gateIn(needsApproval: ToolDefinition['needsApproval']): Partial<ToolDes
   if (needsApproval === false) return {};
   if (typeof needsApproval === 'function') return { gateIsCode: true };
   const { policy = {}, labels, risk, reversibility }: Approval = needsApproval === true ? {} : needsApproval;
-  const isCode = isObject(policy) && typeof policy.deciders === 'function';
+  const isCode = isObject(policy) && (typeof policy.deciders === 'function' || policy.review !== undefined);
   return { ...defined({ labels, risk, reversibility }), ...(isCode ? { gateIsCode: true } : { policy }) };
 }
 
@@ -110,6 +143,7 @@ function schemaIn({ json }: Schema, name: string): JsonSchema | undefined {
 
 /** The tool of a gate, without a body if it is a request. A tool that never asks asks here: that is what a gate is for. */
 export function gatedTool(definition: ToolDefinition): ToolDefinition {
+  if (definition.plan) return { ...definition, plan: { ...definition.plan, isOutside: true } };
   return definition.needsApproval === false ? { ...definition, needsApproval: true, asksByDefault: true } : definition;
 }
 

@@ -1,6 +1,7 @@
 // The gate for calls of programs outside: asked once per key, decided in the record, run at most once.
 import { randomUUID } from 'node:crypto';
 import type { Frozen } from '../../core/authority/freeze.ts';
+import type { PlanStep } from '../../core/authority/plan.ts';
 import { ConflictError, UsageError } from '../../core/errors.ts';
 import { copyOf, defined, hasTooManyValues, type Json, MOST_VALUES, sameJson, toJson } from '../../core/json.ts';
 import {
@@ -15,11 +16,12 @@ import {
 import { type Decision, isByDeadline, type Result } from '../../core/run/event.ts';
 import { bodyResult, failed, failedInBody } from '../../loop/call/result.ts';
 import type { Caller } from '../../loop/run.ts';
-import type { Context, ToolContext, ToolDefinition } from '../../loop/tool/definition.ts';
+import type { Context, Tool, ToolContext, ToolDefinition } from '../../loop/tool/definition.ts';
+import type { Duration } from '../../loop/tool/duration.ts';
 import { requestKey } from '../requests/card.ts';
 import { CANCEL_OPTIONS, type CancelOptions } from '../run-options.ts';
 import type { CallGate, CallOptions, CallRecord } from './call-gate.ts';
-import { describedTool, descriptionOf, type ToolDescription } from './described-tool.ts';
+import { describedTool, descriptionOf, gatedTool, planOf, type ToolDescription } from './described-tool.ts';
 
 /** The answer of a gate. `runId` is the run of the call; `id` is the request that a person has to decide. */
 export type GateResult<Output = any, Input = any> =
@@ -118,6 +120,20 @@ export type GrantedStart<Input = any> = {
 /** What a program outside reports: an output, or an error. `notPerformed`: nothing was done. */
 export type GateReport = { readonly output: unknown } | { readonly error: string; readonly notPerformed?: boolean };
 
+/** A step of `plan`; a call of the tool of the gate, unless it names another. */
+export type GateStep = Omit<PlanStep, 'tool' | 'input'> & {
+  readonly tool?: Tool | ToolDescription;
+  readonly input: unknown;
+};
+
+/** Options of `plan`. The plan is for the next calls of the person who asks. */
+export type GatePlanOptions = Omit<GateRequestOptions, 'run'> & { readonly by: string; readonly validFor?: Duration };
+
+type PlanInput = { readonly steps: readonly PlanStep[] };
+
+const definitionOf = (tool: Tool | ToolDescription): ToolDefinition =>
+  typeof tool === 'function' ? tool.definition : describedTool(tool);
+
 /** People decide about an input, and every list of requests shows it. */
 const LONGEST_INPUT = 1_000_000;
 const TEN_MINUTES_MS = 600_000;
@@ -154,6 +170,21 @@ export class Gate<Input = any, Output = any> {
     await this.#ask(runId, key, json, { by, context, revises, conversation });
     const caller = callerOf(run);
     return this.#result(await this.#calls.settled(runId, { context, ...(caller && { caller }) }));
+  }
+
+  /**
+   * Proposes several calls as one request: of this tool, and of others that a step names. Once it is approved, these calls run without
+   * another request if the same person asks for them with exactly these inputs. `ai.grants.plan(id)` tells what came of each.
+   */
+  async plan(
+    steps: readonly GateStep[],
+    { validFor, ...options }: GatePlanOptions,
+  ): Promise<GateResult<PlanInput, PlanInput>> {
+    const all = [this.#tool, ...steps.flatMap(({ tool }) => (tool === undefined ? [] : definitionOf(tool)))];
+    const tools = [...new Map(all.map((tool) => [tool.name, gatedTool(tool)])).values()];
+    const plan = planOf({ name: 'plan', plan: { tools: [], ...defined({ validFor }) } }, tools);
+    const named = steps.map(({ tool, ...step }) => ({ tool: (tool ? definitionOf(tool) : this.#tool).name, ...step }));
+    return new Gate<PlanInput, PlanInput>(this.#calls, plan).request({ steps: named } as PlanInput, options);
   }
 
   /** Requests the call, waits for the decision, and runs it at most once. After `timeout` it may still be pending. */

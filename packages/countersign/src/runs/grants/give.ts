@@ -6,16 +6,15 @@ import { grantProblem } from '../../core/authority/grant-problem.ts';
 import type { Vote } from '../../core/authority/policy.ts';
 import { isEdit, isFor, tally } from '../../core/authority/tally.ts';
 import { ConflictError, UsageError } from '../../core/errors.ts';
-import { copyOf, type Json, sameJson } from '../../core/json.ts';
+import { canonicalJson, copyOf, type Json, sameJson } from '../../core/json.ts';
 import { DEADLINE, type PersonDecision } from '../../core/run/event.ts';
-import { dataSchemaProblem } from '../../loop/tool/data-schema.ts';
+import { dataSchemaProblem, fitsLimited } from '../../loop/tool/data-schema.ts';
 import { shortHash } from '../port/chain.ts';
 import { unknownRequest } from '../port/run-id.ts';
 import type { Store } from '../port/store.ts';
 import type { Settlement } from '../requests/decision.ts';
 import { type RunRequest, requestView } from '../requests/view.ts';
 import { type GrantRecord, GrantRecords } from './records.ts';
-import { fits } from './use.ts';
 import type { GivenGrant } from './view.ts';
 
 /** Who gives a grant. */
@@ -85,15 +84,21 @@ export async function giveGrant(
     checkLimits(question, input, request, { by, now });
     const stranger = request.serves?.people?.find((person) => !settles(question, votes, person, input));
     if (stranger !== undefined) throw notAllowed(question, `its votes could not approve a request of ${stranger}`);
-    if (await records.make(grant, now)) return records.read(id);
   }
-  const first = known ?? (await records.read(id));
+  return madeOnce(records, grant, now);
+}
+
+/** The same grant again changes nothing. */
+export async function madeOnce(records: GrantRecords, grant: Grant, now: number): Promise<GrantRecord> {
+  const { id, requestId } = grant;
+  if (await records.make(grant, now)) return records.read(id);
+  const first = await records.read(id);
   if (sameJson(first.state.grant, grant)) return first;
   const message = `A grant with other limits was given with ${requestId}: ${id}, by ${first.state.grant.givenBy}.`;
   throw new ConflictError('grant-exists', { grantId: id, requestId }, message);
 }
 
-async function readQuestion(store: Store, requestId: string): Promise<RunRequest> {
+export async function readQuestion(store: Store, requestId: string): Promise<RunRequest> {
   const record = await store.request(requestId);
   if (!record) throw unknownRequest(requestId);
   const question = requestView(record);
@@ -111,7 +116,7 @@ export function grantId({ id, createdAt }: Pick<RunRequest, 'id' | 'createdAt'>)
 
 const LAST_MS = 36 ** 9 - 1;
 
-function checkGiver(requestId: string, by: string | null | undefined): asserts by is string {
+export function checkGiver(requestId: string, by: string | null | undefined): asserts by is string {
   if (typeof by !== 'string' || by === '')
     throw invalid(requestId, 'a grant names the person who gives it, so pass `by`');
   if (by === DEADLINE) throw invalid(requestId, 'a deadline cannot give a grant');
@@ -145,7 +150,7 @@ function checkLimits(
   const origins = sameJson(input, question.input) ? question.origins : undefined;
   if (meets(where, input, origins) !== true)
     throw invalid(question.id, 'its conditions do not accept the call at hand');
-  if (!fits(schema, input)) throw invalid(question.id, 'its schema does not accept the call at hand');
+  if (!fits(request, input)) throw invalid(question.id, 'its schema does not accept the call at hand');
   const amount = budget && fieldOf(input, budget.field);
   if (budget && !(isAmount(amount) && amount <= budget.total))
     throw invalid(question.id, 'its budget does not cover the call at hand');
@@ -155,7 +160,7 @@ function checkLimits(
  * The votes that approved the request, which this person settled. A delegate votes only while the person is away, and a grant is for
  * later calls, so the votes of delegates are not in it.
  */
-function votesOf({ policies }: RunRequest, { votes }: Settlement, { by, roles = [] }: Giver): readonly Vote[] {
+export function votesOf({ policies }: RunRequest, { votes }: Settlement, { by, roles = [] }: Giver): readonly Vote[] {
   const decision = { type: 'approve' };
   if (!votes) return [{ by, ...(roles.length > 0 && { roles }), decision }];
   const isFourEyes = policies.some(({ notRequester }) => notRequester);
@@ -178,3 +183,11 @@ function invalid(requestId: string, problem: string): UsageError {
   const message = `No grant can be given with ${requestId}: ${problem}.`;
   return new UsageError('invalid-grant', { requestId }, message);
 }
+
+/** A schema that cannot be checked in limited steps accepts nothing. */
+export function fits({ schema, inputDigest }: Pick<Grant, 'schema' | 'inputDigest'>, input: Json): boolean {
+  if (inputDigest !== undefined && digestOfInput(input) !== inputDigest) return false;
+  return schema === undefined || (dataSchemaProblem(schema) === undefined && fitsLimited(schema, input));
+}
+
+export const digestOfInput = (input: Json): string => shortHash(canonicalJson(input));

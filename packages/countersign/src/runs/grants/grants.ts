@@ -18,6 +18,7 @@ import type { Page } from '../port/page.ts';
 import type { Store } from '../port/store.ts';
 import { type Giver, giveGrant } from './give.ts';
 import { reconcile } from './outcomes.ts';
+import { type PlanProgress, planProgress } from './plans.ts';
 import { GrantRecords } from './records.ts';
 import {
   type GrantSimulation,
@@ -107,6 +108,12 @@ export class Grants {
     );
     await this.#records.close(state);
     return grantView(state, at);
+  }
+
+  /** The steps of a plan, with what came of each. Undefined if the request is not a plan. */
+  plan(requestId: string): Promise<PlanProgress | undefined> {
+    checkValue('requestId', requestId, aString);
+    return planProgress(this.#store, requestId);
   }
 
   /** Checks the hash chain of a grant: whether its record was changed after it was written. */

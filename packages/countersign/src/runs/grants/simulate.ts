@@ -10,7 +10,7 @@ import { mapValid } from '../port/skip-invalid.ts';
 import type { RequestQuery, Store } from '../port/store.ts';
 import { isUnasked } from '../requests/decision.ts';
 import { type RunRequest, requestView } from '../requests/view.ts';
-import { fits } from './use.ts';
+import { fits } from './give.ts';
 
 /** How many settled requests of a tool are looked at, the newest first, whether or not they count. */
 const MOST = 1_000;
@@ -122,7 +122,7 @@ export async function replay(
   for (const request of requests) {
     if (turn.isLong) await turn.pass();
     const { id: key, input } = request;
-    if (!matchesOffer(events, true, request) || !fits(schema, input)) continue;
+    if (!matchesOffer(events, true, request) || !fits({ ...(schema && { schema }) }, input)) continue;
     const outcome = outcomeOf(request);
     counts[outcome] += 1;
     if (outcome !== 'approved' && otherwise.length < MOST_SHOWN) otherwise.push(key);

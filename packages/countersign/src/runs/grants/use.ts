@@ -1,13 +1,15 @@
 // How a gated call uses a grant, in this order: the call is in the record of its run, a use is reserved in the record of the
 // grant, the run records that the call was granted, the grant is read once more, and the call starts.
-import { type Grant, type GrantedCall, maximumOf, mayUse } from '../../core/authority/grant.ts';
-import { defined, type Json } from '../../core/json.ts';
+import { type Grant, type GrantedCall, mayUse } from '../../core/authority/grant.ts';
+import { forbidsPlans } from '../../core/authority/policy.ts';
+import { defined } from '../../core/json.ts';
 import { isThenable } from '../../core/options.ts';
-import type { GatedCall, RunGrants } from '../../loop/sink.ts';
-import { dataSchemaProblem, fitsLimited } from '../../loop/tool/data-schema.ts';
+import type { ApprovedPlan, GatedCall, RunGrants } from '../../loop/sink.ts';
 import { Turn } from '../port/in-turns.ts';
 import type { NewRun, Store } from '../port/store.ts';
+import { digestOfInput, fits } from './give.ts';
 import { approvalOf, reconcile, useKey } from './outcomes.ts';
+import { givePlan } from './plans.ts';
 import { type GrantRecord, GrantRecords } from './records.ts';
 
 /** What the grants of a run need. `clock` is the store's. */
@@ -53,6 +55,12 @@ class GrantsOfRun implements RunGrants {
     return (await this.#find(call, false)) !== undefined;
   }
 
+  givePlan(plan: ApprovedPlan): Promise<number> {
+    const [outer] = this.#path;
+    const requestId = outer === undefined ? plan.requestId : `${outer}.${plan.ref}`;
+    return givePlan(this.#needs.store, this.#needs.run, { ...plan, requestId });
+  }
+
   async stands(requestId: string, grantId: string): Promise<boolean> {
     const { clock, flushed } = this.#needs;
     try {
@@ -72,7 +80,7 @@ class GrantsOfRun implements RunGrants {
     { requestId, tool, input, origins, policies, requesters }: GatedCall,
     reserves: boolean,
   ): Promise<Used | undefined> {
-    if (policies.some((policy) => maximumOf(policy) === false)) return undefined;
+    if (policies.some(forbidsPlans)) return undefined;
     const { run, since, withNext } = this.#needs;
     const { agent, startedBy } = run;
     const call = { key: this.#keyOf(requestId), tool, input, origins, startedBy, agent, policies, requesters };
@@ -98,14 +106,15 @@ class GrantsOfRun implements RunGrants {
     reserves: boolean,
   ): Promise<Used | undefined> {
     const { store, clock, flushed } = this.#needs;
-    const { id, schema } = read.state.grant;
+    const { id, inputDigest } = read.state.grant;
+    if (inputDigest !== undefined && inputDigest !== digestOfInput(call.input)) return undefined;
     let isReconciled = false;
     for (let record = read; ; ) {
       const now = clock();
       // The schema comes last: it is the only check that can take long.
       const verdict = mayUse(record.state, { ...call, fitsSchema: true, now });
       if (verdict.ok) {
-        if (!fits(schema, call.input) || !(await isApproved(store, this.#records, record.state.grant, now)))
+        if (!fits(record.state.grant, call.input) || !(await isApproved(store, this.#records, record.state.grant, now)))
           return undefined;
         const { amount, isReserved } = verdict;
         const used = defined({ id, amount, by: record.state.grant.givenBy });
@@ -147,10 +156,4 @@ export async function isApproved(store: Store, records: GrantRecords, grant: Gra
   );
   await records.close(state);
   return false;
-}
-
-/** A schema that cannot be checked in limited steps accepts nothing. */
-export function fits(schema: { readonly [key: string]: unknown } | undefined, input: Json): boolean {
-  if (schema === undefined) return true;
-  return dataSchemaProblem(schema) === undefined && fitsLimited(schema, input);
 }

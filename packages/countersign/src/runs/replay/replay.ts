@@ -6,8 +6,8 @@ import { type Change, changeOf, judgeAgain, type PastRules } from '../../core/au
 import { defined } from '../../core/json.ts';
 import { isDrill } from '../../core/run/drill.ts';
 import type { ToolDefinition } from '../../loop/tool/definition.ts';
+import { fits } from '../grants/give.ts';
 import { GrantRecords } from '../grants/records.ts';
-import { fits } from '../grants/use.ts';
 import { Turn } from '../port/in-turns.ts';
 import { readRun } from '../port/read-run.ts';
 import type { RunRecord, Store } from '../port/store.ts';
@@ -73,9 +73,9 @@ export async function replayCalls(
     for (const call of found ?? []) {
       calls += 1;
       const key = call.id;
-      const open = grants.map(({ schema }, place) => ({
+      const open = grants.map((grant, place) => ({
         ...{ key, events: offers[place] ?? [] },
-        fitsSchema: fits(schema, call.input),
+        fitsSchema: fits(grant, call.input),
       }));
       const now = judgeAgain(call, rules, open);
       if (now.then === 'grant' && now.offer) offers[now.offer.place] = now.offer.events;

@@ -21,7 +21,7 @@ export function pastRulesOf({ rules, named }: Book): PastRules {
 }
 
 function policyOf(config: PolicyConfig, name?: string): Pick<Required<PastRule>, 'policy'> & Pick<PastRule, 'isCode'> {
-  const { deciders, ...rest } = config;
+  const { deciders, review: _code, ...rest } = config;
   const { policy, waits } = dataOf(rest);
   const data = timed({ ...(name !== undefined && { name }), ...policy }, waits);
   if (typeof deciders === 'function') return { policy: data, isCode: true };

@@ -31,6 +31,7 @@ export function progressOn(card: PendingCard): VotingProgress | null {
     ...defined({ assignments: progress.assignments, assignedAt: progress.assignedAt }),
     round: progress.round,
     ...defined({ comments: progress.comments, policies: progress.policies, escalate: progress.escalate }),
+    ...defined({ reviews: progress.reviews }),
   };
 }
 

@@ -1,11 +1,11 @@
 // Applies the policy that is defined now to a pending request. Otherwise a changed policy leaves pending requests unchanged.
 
-import type { Policies } from '../../core/authority/policy.ts';
 import { ConflictError, UsageError } from '../../core/errors.ts';
 import { copyOf, sameJson } from '../../core/json.ts';
 import type { Escalation } from '../../core/request/request.ts';
 import { event } from '../../core/run/event.ts';
 import { judge } from '../../loop/call/judge.ts';
+import type { Governed } from '../../loop/call/judged.ts';
 import type { Driver } from '../../loop/run.ts';
 import type { ApprovalContext, ToolDefinition } from '../../loop/tool/definition.ts';
 import type { Drives } from '../driving/driving.ts';
@@ -30,11 +30,20 @@ export async function reapplyPolicy(drives: Drives, requestId: string, { by }: R
     const card = pendingCards(runId, loaded.state).get(requestId);
     if (!card) throw notPending(requestId);
     const agent = drives.agent(loaded.run.agent, loaded.state);
-    const { policies, escalate } = await policiesNow(loaded.run, agent, requestId, card);
+    const { policies, escalate, reviews } = await policiesNow(loaded.run, agent, requestId, card);
     if (sameJson(policies, policiesOn(card))) return;
     const at = drives.clock();
     const change: Change = (run, settling) => {
-      run.record(event({ type: 'policy-applied', requestId: card.id, policies, escalate, by: by ?? null }));
+      run.record(
+        event({
+          type: 'policy-applied',
+          requestId: card.id,
+          policies,
+          escalate,
+          ...(reviews && { reviews }),
+          by: by ?? null,
+        }),
+      );
       settleCounted(run, settling, at);
     };
     const settles = dryRun(runId, loaded.state, change).length > 1;
@@ -51,7 +60,7 @@ async function policiesNow(
   agent: AgentPort,
   requestId: string,
   card: PendingCard,
-): Promise<{ readonly policies: Policies; readonly escalate: readonly Escalation[] }> {
+): Promise<Pick<Governed, 'policies' | 'reviews'> & { readonly escalate: readonly Escalation[] }> {
   const driver: Driver = { ...agent.driver(undefined), asker: askerOf(run) };
   const { part, tool: name } = card;
   const tool = findTool(agent.tools(), name) ?? agent.defined().get(name);
@@ -65,8 +74,7 @@ async function policiesNow(
   const { requesters } = ballotOf(card);
   const origins = () => card.request.shown.origins;
   const judged = tool && (await judge(driver, { tool, input: copyOf(json), json, ctx, requesters, origins }));
-  if (judged?.then === 'ask')
-    return { policies: judged.governed.policies, escalate: await escalationsOf(judged.governed, driver) };
+  if (judged?.then === 'ask') return { ...judged.governed, escalate: await escalationsOf(judged.governed, driver) };
   const message = `No policy is defined now for ${requestId}: nothing asks about ${name} with this input.`;
   throw new UsageError('invalid-options', { requestId }, message);
 }

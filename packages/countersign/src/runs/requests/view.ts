@@ -7,7 +7,7 @@ import { messagesOf, newState } from '../../core/messages/load-messages.ts';
 import { type Message, type ToolRequestPart, textOf } from '../../core/messages/message.ts';
 import { requestIn } from '../../core/messages/request-metadata.ts';
 import { type CallOutcome, outcomeOf } from '../../core/request/outcome.ts';
-import { askedAnswer } from '../../core/request/request.ts';
+import { askedAnswer, type Review } from '../../core/request/request.ts';
 import { type RequestView, type VotingProgress, viewOfRequest } from '../../core/request/view.ts';
 import { drillMark, isDrill, shownAgent } from '../../core/run/drill.ts';
 import { fold, type State } from '../../core/run/state.ts';
@@ -140,6 +140,7 @@ export function requestView(record: RequestRecord): RunRequest {
   const about = { id, tool, input, createdAt, digest, policies: votes?.policies ?? policies };
   return {
     ...viewOfRequest(request, about),
+    ...(votes?.reviews && { reviews: votes.reviews }),
     ...{ runId, startedBy, agent: shownAgent(agent), createdAt, settledAt, part },
     ...retitled(request.shown.title, settlement),
     ...(settledAt !== null && drillMark(record)),
@@ -160,15 +161,26 @@ function retitled(asked: string | undefined, settlement: Json): Partial<Pick<Req
 }
 
 /** What figures count of a settled request. */
-export type SettledFacts = Pick<RunRequest, 'tool' | 'policies' | 'createdAt' | 'settledAt' | 'settlement' | 'drill'>;
+export type SettledFacts = Pick<
+  RunRequest,
+  'tool' | 'policies' | 'createdAt' | 'settledAt' | 'settlement' | 'drill'
+> & {
+  /** A review had warned of it. */
+  readonly warned?: true;
+};
 
 /** Does not verify the card: of that, only the names of its policies count. */
 export function settledFacts(record: RequestRecord): SettledFacts {
   const { tool, createdAt, settledAt, settlement, card } = record;
   const part = isObject(card) ? (card as { readonly part?: unknown }).part : undefined;
   const own = isRequest(part) ? (part.metadata?.policies as Policies | undefined) : undefined;
-  const policies = (record.progress as VotingProgress | null)?.policies ?? own ?? ANYONE;
+  const { policies = own ?? ANYONE, reviews = isRequest(part) ? part.metadata?.reviews : undefined } =
+    (record.progress as VotingProgress | null) ?? {};
+  const warned = ((reviews ?? []) as readonly Review[]).some(({ findings }) =>
+    findings.some(({ level }) => level === 'warning'),
+  );
   return {
+    ...(warned && { warned }),
     ...{ tool, policies, createdAt, settledAt, settlement: settlement as RunRequest['settlement'] },
     ...drillMark(record),
   };

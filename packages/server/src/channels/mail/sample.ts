@@ -29,6 +29,7 @@ export function sampleMail(to: string, key: string, { sampleTitle, sampleMessage
     preview: null,
     earlierPreview: null,
     previous: null,
+    reviews: [],
     doubt: null,
     part: {
       toolRequest: { name: about.tool, ref: '1', input },

@@ -192,11 +192,10 @@ function partBlock({ name, shown, schema }: CardPart, { texts, reading }: Reader
 }
 
 const captionsIn = (texts: MailTexts) => {
-  const { agentSays, files, doubt, input, details, preview, previewChanged, previewBefore, changesAsked, inputBefore } =
-    texts;
-  const { untrusted, origins } = texts;
+  const { agentSays, files, doubt, reviews, input, details, preview, previewChanged, previewBefore } = texts;
+  const { changesAsked, inputBefore, untrusted, origins } = texts;
   return {
-    ...{ message: '', untrusted, origins, reason: agentSays, files, doubt, input, details },
+    ...{ message: '', untrusted, origins, reason: agentSays, files, doubt, reviews, input, details },
     ...{ preview, previewNow: previewChanged, previewBefore, changesAsked, inputBefore },
   };
 };

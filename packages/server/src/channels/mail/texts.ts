@@ -66,6 +66,7 @@ export const ENGLISH = {
   preview: 'What would happen',
   previewChanged: 'What would happen now. It has changed since it was approved.',
   previewBefore: 'What was approved before',
+  reviews: 'Second opinion (advice)',
   changesAsked: 'Changes asked for',
   inputBefore: 'Input of the round before',
   round: (number: number) => `Round ${number}`,

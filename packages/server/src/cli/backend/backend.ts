@@ -1,10 +1,12 @@
 // The backend of a command: reads runs and decides requests, on a store or through a server.
+
 import type { DecideResult, DecisionInput, GateResult, GrantRequest } from 'countersign';
 import type {
   FreezeRequest,
   GrantListOptions,
   MadeFreeze,
   Page,
+  PlanProgress,
   RequestListOptions,
   RunListOptions,
   StoredEvent,
@@ -74,6 +76,8 @@ export interface Backend {
   release(requestId: string): Promise<void>;
   grants(query: GrantListOptions): Promise<Page<Omit<Grant, 'mayRevoke'>>>;
   grant(grantId: string): Promise<Omit<GrantInDetail, 'mayRevoke'>>;
+  /** The steps of a plan, with what came of each; undefined or no steps if the request is not a plan. */
+  plan(requestId: string): Promise<PlanProgress | undefined>;
   revokeGrant(grantId: string, reason: string | undefined): Promise<Omit<Grant, 'mayRevoke'>>;
   readonly freezes: {
     list(lifted: boolean): Promise<readonly Omit<Freeze, 'mayLift'>[]>;

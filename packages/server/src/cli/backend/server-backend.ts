@@ -65,6 +65,7 @@ export async function serverBackend(url: string, token: string | undefined, chan
     release: async (requestId) => void (await call(client.requests.release(requestId))),
     grants: (query) => call(client.grants.list(query)),
     grant: (grantId) => call(client.grants.get(grantId)),
+    plan: (requestId) => call(client.requests.plan(requestId)),
     revokeGrant: (grantId, reason) => call(client.grants.revoke(grantId, reason === undefined ? {} : { reason })),
     freezes: {
       list: async (lifted) => (await call(client.freezes.list(lifted ? { lifted } : {}))).items,

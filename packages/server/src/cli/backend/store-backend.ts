@@ -137,6 +137,7 @@ export function storeBackend(options: StoreBackendOptions): Backend {
     },
     insights: (filters) => insightsOf((period) => readSettled(ai, period), filters),
     grants: (query) => ai.grants.list(query),
+    plan: (requestId) => ai.grants.plan(requestId),
     grant: (grantId) => ai.grants.get(grantId),
     revokeGrant: (grantId, reason) =>
       ai.grants.revoke(grantId, { by: person, ...(reason !== undefined && { reason }) }),

@@ -99,7 +99,28 @@ function printEntry(entry: Entry, { line, style, width }: Output): void {
   for (const row of rows.slice(1)) line(`${margin}${tone(row)}`);
 }
 
-async function printFoot(backend: Backend, run: RunDetail, { line, style }: Output): Promise<void> {
+/** What came of the steps of the plans of the run. */
+async function printPlans(backend: Backend, { id: runId }: RunDetail, { line, style }: Output): Promise<void> {
+  for (const settled of [true, false]) {
+    const { items } = await backend.cards({ runId, settled, limit: 50 });
+    for (const { id, payload } of items) {
+      const plan =
+        typeof payload === 'object' && payload !== null && 'plan' in payload ? await backend.plan(id) : undefined;
+      if (!plan || plan.steps.length === 0) continue;
+      line();
+      line(`Plan ${id}:`);
+      for (const { title, tool, status, left, calls } of plan.steps) {
+        const outcomes = calls.map(({ outcome }) => outcome?.state ?? 'started');
+        const what = [...outcomes, ...(left > 0 ? [`${left} left`] : outcomes.length > 0 ? [] : [status])].join(', ');
+        line(`  ${visibleLine(title ?? tool)}  ${style('dim', what)}`);
+      }
+    }
+  }
+}
+
+async function printFoot(backend: Backend, run: RunDetail, output: Output): Promise<void> {
+  const { line, style } = output;
+  await printPlans(backend, run, output);
   line();
   if (run.error) line(style('red', `Failed (${run.error.code}): ${visibleLine(run.error.message)}`));
   if (run.pending.length === 0) {

@@ -78,6 +78,7 @@ function notesOf({ quick, drills, grants, isComplete }: Insights): readonly stri
     ...drills.people.map(
       ({ name, caught, missed }) => `${visibleLine(name)} rejected ${caught} of ${caught + missed} drills.`,
     ),
+    ...(drills.warned > 0 ? [`Reviews had warned of ${drills.warned} drills.`] : []),
     ...grants
       .filter(({ carried }) => carried > 0)
       .map(
