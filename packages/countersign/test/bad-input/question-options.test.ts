@@ -4,6 +4,7 @@ import { sqliteStore } from 'countersign/sqlite';
 import type { Store } from 'countersign/store';
 import { scriptedModel } from 'countersign/testing';
 import { describe, expect, test } from 'vitest';
+import { changedStore } from '../changed-store.ts';
 import { eventually } from '../eventually.ts';
 
 const odd: readonly (readonly [string, object])[] = [
@@ -130,13 +131,10 @@ describe.each([
     let now = 1_000_000;
     const clock = () => now;
     const real = open(clock);
-    const store: Store = new Proxy(real, {
-      get(target, name) {
-        if (name !== 'append') return Reflect.get(target, name).bind?.(target) ?? Reflect.get(target, name);
-        return async (append: Parameters<Store['append']>[0]) => {
-          if (append.opened.length > 0) throw new TypeError('This cannot be kept.');
-          return target.append(append);
-        };
+    const store = changedStore(real, {
+      append: async (append) => {
+        if (append.opened.length > 0) throw new TypeError('This cannot be kept.');
+        return real.append(append);
       },
     });
     const { runs, clerk, asked } = desk(store, {}, clock);
