@@ -5,13 +5,28 @@ import { Link } from 'wouter';
 import { planQuery } from '../api/queries.ts';
 import type { Plan, RequestWithMessages } from '../api/wire.ts';
 
-export function PlanSteps({ request: { id, payload } }: { readonly request: RequestWithMessages }) {
-  const isPlan = typeof payload === 'object' && payload !== null && 'plan' in payload;
-  const { data } = useQuery({ ...planQuery(id), enabled: isPlan });
+type Asked = Pick<RequestWithMessages, 'id' | 'payload'>;
+
+export const isPlan = ({ payload }: Pick<Asked, 'payload'>): boolean =>
+  typeof payload === 'object' && payload !== null && 'plan' in payload;
+
+export function PlanSteps({ request, linksToRequest }: { readonly request: Asked; readonly linksToRequest?: true }) {
+  const { data } = useQuery({ ...planQuery(request.id), enabled: isPlan(request) });
   if (!data || data.steps.length === 0) return null;
+  const done = data.steps.filter(isDone).length;
   return (
     <section aria-label="Steps of the plan" className="flex flex-col gap-2">
-      <h3 className="font-semibold">Steps</h3>
+      <div className="flex flex-wrap items-baseline gap-x-3">
+        <h2 className="font-semibold">{linksToRequest ? 'Plan' : 'Steps'}</h2>
+        <span className="text-muted">
+          {done} of {data.steps.length} done
+        </span>
+        {linksToRequest && (
+          <Link href={`/requests/${encodeURIComponent(request.id)}`} className="ml-auto underline">
+            View request
+          </Link>
+        )}
+      </div>
       <ol className="flex flex-col gap-2">
         {data.steps.map((step, index) => (
           // biome-ignore lint/suspicious/noArrayIndexKey: The steps of a plan keep their places.
@@ -27,6 +42,10 @@ export function PlanSteps({ request: { id, payload } }: { readonly request: Requ
   );
 }
 
+/** No call of it may still run, and all that ran are done. */
+const isDone = ({ left, calls }: Plan['steps'][number]): boolean =>
+  left === 0 && calls.length > 0 && calls.every(({ outcome }) => outcome?.state === 'done');
+
 const STATES: Readonly<Record<Plan['steps'][number]['status'], string>> = {
   proposed: 'Proposed',
   rejected: 'Will not run',
@@ -36,12 +55,21 @@ const STATES: Readonly<Record<Plan['steps'][number]['status'], string>> = {
   revoked: 'Revoked',
 };
 
+const OUTCOMES = {
+  done: 'Done',
+  failed: 'Failed',
+  unknown: 'Outcome unknown',
+  'not-run': 'Did not run',
+  running: 'Running',
+  frozen: 'Frozen',
+} as const;
+
 function StepState({ step: { status, left, calls } }: { readonly step: Plan['steps'][number] }) {
   return (
     <span className="flex flex-wrap gap-x-3 text-muted">
       {calls.map(({ requestId, outcome }) => (
         <Link key={requestId} href={`/requests/${encodeURIComponent(requestId)}`} className="underline">
-          {outcome?.state === 'done' ? 'Done' : outcome ? 'Look at the outcome' : 'Started'}
+          {outcome ? OUTCOMES[outcome.state] : 'Started'}
         </Link>
       ))}
       {calls.length === 0 ? STATES[status] : left > 0 && `${left} left`}

@@ -11,6 +11,7 @@ import type { Run, RunEvent } from '../api/wire.ts';
 import { Conversation } from '../conversation/conversation.tsx';
 import { Disclosure } from '../frame/disclosure.tsx';
 import { Loading, Trouble } from '../frame/placeholders.tsx';
+import { isPlan, PlanSteps } from '../inbox/plan-steps.tsx';
 import { RequestRow } from '../inbox/request-row.tsx';
 import { Ago, duration } from '../live/time.tsx';
 import { showToast } from '../primitives/toasts.tsx';
@@ -194,6 +195,9 @@ function Body({ run, names, events, eventsError, onRetry }: BodyProps) {
           </ul>
         </section>
       )}
+      {run.requests.filter(isPlan).map((request) => (
+        <PlanSteps key={request.id} request={request} linksToRequest />
+      ))}
       <section aria-labelledby="run-timeline">
         <h2 id="run-timeline" className="mb-2 font-semibold">
           Timeline

@@ -1,6 +1,6 @@
 // An agent that makes scripted calls, one turn after the other, with two tools and a tool for plans.
 import { type Countersign, type CountersignOptions, countersign, type Json, memoryStore, z } from 'countersign';
-import { scriptedModel } from 'countersign/testing';
+import { type CrashProcess, scriptedModel } from 'countersign/testing';
 
 export type Calls = readonly { readonly name: string; readonly input: Json }[];
 export const pays = (amount: number, to = 'ACME') => ({ name: 'pay', input: { to, amount } });
@@ -12,7 +12,16 @@ export const FINANCE = { deciders: { roles: ['finance'] } };
 
 export function openPlanner(
   turns: readonly Calls[],
-  { needsApproval = true, ...options }: Partial<CountersignOptions> & { readonly needsApproval?: unknown } = {},
+  {
+    needsApproval = true,
+    recallFor,
+    act,
+    ...options
+  }: Partial<CountersignOptions> & {
+    readonly needsApproval?: unknown;
+    readonly recallFor?: '10m';
+    readonly act?: CrashProcess['effect'];
+  } = {},
 ) {
   const done: Json[] = [];
   const ai = countersign({
@@ -29,10 +38,11 @@ export function openPlanner(
       title: ({ amount, to }) => `Pay ${amount} to ${to}`,
       inputSchema,
       needsApproval: needsApproval as true,
+      ...(recallFor && { recallFor }),
     },
-    async (input) => {
+    async (input, { idempotencyKey }) => {
       done.push(input);
-      return 'paid';
+      return act ? act(`pay ${input.amount}`, idempotencyKey, 'paid') : 'paid';
     },
   );
   const publish = ai.defineTool(
