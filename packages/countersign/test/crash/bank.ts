@@ -58,6 +58,7 @@ export const KINDS = [
   'team',
   'wire',
   'spend',
+  'hold',
 ] as const;
 export type Kind = (typeof KINDS)[number] | 'rush' | 'half' | 'deep';
 
@@ -68,6 +69,9 @@ export const GRANTED = 25;
 
 /** How long a question of the kind `rush` stays open. */
 export const RUSH_MS = 400;
+
+/** How long an approved call of the kind `hold` can be recalled. */
+export const HOLD_MS = 200;
 
 /** The calls of the model for each kind of run, turn by turn. */
 const TURNS: Readonly<Record<Kind, readonly (readonly string[])[]>> = {
@@ -86,6 +90,7 @@ const TURNS: Readonly<Record<Kind, readonly (readonly string[])[]>> = {
   team: [['deputy']],
   wire: [['wire']],
   spend: [['spend']],
+  hold: [['hold']],
   deep: [['deputy']],
 };
 
@@ -186,6 +191,9 @@ function bankTools(
     ),
     ai.defineTool({ ...base, name: 'spend', needsApproval: true }, ({ run }, ctx) =>
       happens('spend', run, ctx.idempotencyKey),
+    ),
+    ai.defineTool({ ...base, name: 'hold', needsApproval: true, recallFor: HOLD_MS }, ({ run }, ctx) =>
+      happens('hold', run, ctx.idempotencyKey),
     ),
   ];
 }
