@@ -201,9 +201,7 @@ describe('a call that can be recalled', () => {
 
   test('that starts without its wait', async () => {
     const problems = await problemsAfter(await held(false), (draft) => {
-      draft.events = draft.events.filter(
-        (event: any) => !isOfWait(event) && event.request?.kind !== 'recall',
-      );
+      draft.events = draft.events.filter((event: any) => !isOfWait(event) && event.request?.kind !== 'recall');
     });
     expect(problems.join()).toContain('starts before its time to recall it has passed');
   });
