@@ -178,3 +178,19 @@ test('many at once reports what waits for more votes, and a decider hears of a v
   stop.abort();
   expect((await cara('GET', path)).body.progress.votes).toHaveLength(1);
 });
+
+test('an approved call that waits to start is recalled by whoever asked or voted, and by nobody else', async () => {
+  const { ann, ben, cara, eve, path, as, listed, spent, ai, runId } = await payment({ ...TWO, recallFor: '10m' });
+  for (const ask of [ben, cara]) await ask('POST', `${path}/decide`, approve);
+  await ai.runs.settled();
+  for (const ask of [ann, ben, cara])
+    expect(await listed(ask)).toMatchObject([{ kind: 'recall', mayDecide: true, allows: ['reject'] }]);
+  const dora = await as('dora', { roles: ['finance'] });
+  expect(await listed(dora)).toEqual([]);
+  expect(await dora('POST', `${path}/recall`, {})).toMatchObject({ status: 403, body: { code: 'not-allowed' } });
+  expect((await eve('POST', `${path}/recall`, {})).status).toBe(404);
+  const recalled = await cara('POST', `${path}/recall`, { reason: 'Not yet.' });
+  expect(recalled.body).toMatchObject({ status: 'settled', by: 'cara', decision: { type: 'reject' } });
+  await ai.runs.wait(runId);
+  expect(spent).toEqual([]);
+});

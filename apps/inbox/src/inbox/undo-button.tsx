@@ -7,17 +7,20 @@ import { Link } from 'wouter';
 import { request as send } from '../api/request.ts';
 import type { ApiRequest } from '../api/wire.ts';
 
-type Undoing = { readonly steps: readonly { readonly message: string; readonly requestId?: string }[] };
+type Undoing = {
+  readonly steps: readonly { readonly status: string; readonly message: string; readonly requestId?: string }[];
+};
 
 /** Asking again is safe: there is one undo per call. */
 export function UndoButton({ request: { id, hasUndo, outcome } }: { readonly request: ApiRequest }) {
   const [isSure, setSure] = useState(false);
   const undo = useMutation({
     mutationFn: () => send<Undoing>(`requests/${encodeURIComponent(id)}/undo`, { method: 'POST', body: {} }),
+    onSuccess: () => setSure(false),
   });
   if (!hasUndo || outcome?.state !== 'done') return null;
-  const { message, requestId } = undo.data?.steps.at(-1) ?? {};
-  const said = undo.error?.message ?? message;
+  const { status, message, requestId } = undo.data?.steps.at(-1) ?? {};
+  const said = undo.error?.message ?? (status === 'waits' ? 'People are asked about the undo.' : message);
   return (
     <div className="flex flex-wrap items-center gap-2">
       {isSure ? (
@@ -31,10 +34,12 @@ export function UndoButton({ request: { id, hasUndo, outcome } }: { readonly req
           </button>
         </>
       ) : (
-        <button type="button" className="button" onClick={() => setSure(true)}>
-          <Undo2 aria-hidden="true" className="size-4" />
-          Undo
-        </button>
+        status === undefined && (
+          <button type="button" className="button" onClick={() => setSure(true)}>
+            <Undo2 aria-hidden="true" className="size-4" />
+            Undo
+          </button>
+        )
       )}
       {said !== undefined && (
         <p role="status" className="basis-full text-muted">

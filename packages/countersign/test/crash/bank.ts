@@ -58,6 +58,7 @@ export const KINDS = [
   'team',
   'wire',
   'spend',
+  'hold',
 ] as const;
 export type Kind = (typeof KINDS)[number] | 'rush' | 'half' | 'deep';
 
@@ -68,6 +69,9 @@ export const GRANTED = 25;
 
 /** How long a question of the kind `rush` stays open. */
 export const RUSH_MS = 400;
+
+/** How long an approved call of the kind `hold` can be recalled, unless the bank says it. */
+export const HOLD_MS = 200;
 
 /** The calls of the model for each kind of run, turn by turn. */
 const TURNS: Readonly<Record<Kind, readonly (readonly string[])[]>> = {
@@ -86,6 +90,7 @@ const TURNS: Readonly<Record<Kind, readonly (readonly string[])[]>> = {
   team: [['deputy']],
   wire: [['wire']],
   spend: [['spend']],
+  hold: [['hold']],
   deep: [['deputy']],
 };
 
@@ -96,13 +101,14 @@ export type BankOptions = {
   readonly store: Store;
   readonly ledger: Ledger<Line>;
   readonly leaseMs: number;
+  readonly holdMs?: number;
   /** Called at each place where a crash matters. It may be slow. */
   readonly at?: (place: BankPlace, run: string) => Promise<void> | void;
 };
 
 export type BankPlace = 'model' | 'uncommitted' | 'body' | 'step' | 'effect';
 
-export function openBank({ store, ledger, leaseMs, at = () => undefined }: BankOptions) {
+export function openBank({ store, ledger, leaseMs, holdMs = HOLD_MS, at = () => undefined }: BankOptions) {
   const modelOf = (turnsOf: (run: string) => readonly (readonly string[])[]) =>
     scriptedModel(async ({ messages }): Promise<ScriptedTurn> => {
       const said = messages.find(({ role }) => role === 'user')?.content[0];
@@ -121,7 +127,7 @@ export function openBank({ store, ledger, leaseMs, at = () => undefined }: BankO
     await at('effect', run);
     return `${name} of ${run}`;
   };
-  const tools = bankTools(ai, ledger, happens, at);
+  const tools = bankTools(ai, ledger, happens, at, holdMs);
   const deputy = ai.defineAgent({
     name: 'deputy',
     model: modelOf((run) => (kindOf(run) === 'deep' ? TURNS.pay : DEPUTY_TURNS)),
@@ -138,6 +144,7 @@ function bankTools(
   ledger: Ledger<Line>,
   happens: (name: string, run: string, key: string) => Promise<string>,
   at: NonNullable<BankOptions['at']>,
+  holdMs: number,
 ): readonly Tool[] {
   const base = { description: '', inputSchema: z.object({ run: z.string() }), outputSchema: z.string() };
   const find = (name: string, key: string) => ledger.read().find((line) => line.name === name && line.key === key);
@@ -186,6 +193,9 @@ function bankTools(
     ),
     ai.defineTool({ ...base, name: 'spend', needsApproval: true }, ({ run }, ctx) =>
       happens('spend', run, ctx.idempotencyKey),
+    ),
+    ai.defineTool({ ...base, name: 'hold', needsApproval: true, recallFor: holdMs }, ({ run }, ctx) =>
+      happens('hold', run, ctx.idempotencyKey),
     ),
   ];
 }

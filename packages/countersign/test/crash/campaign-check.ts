@@ -48,6 +48,7 @@ const EXPECTED: Readonly<Record<Kind, { readonly cards: number; readonly effects
   wire: { cards: 1, effects: ['wire'] },
   // None if the grant covers it.
   spend: { cards: 1, effects: ['spend'] },
+  hold: { cards: 1, effects: ['hold'] },
   team: { cards: 3, effects: ['look', 'pay', 'pay', 'pay'] },
 };
 
@@ -98,10 +99,10 @@ export async function inspect(
   for (const record of records) {
     const mine = byRun.get(record.id) ?? [];
     const doubted = mine.some(({ kind }) => kind === 'doubt');
-    // A call that a grant let run has a row in the history, and asked nobody.
+    // A call that a grant let run, or that waited to start, has a row in the history, and asked nobody.
     const asked = mine.filter(
       ({ kind, settlement }) =>
-        kind !== 'doubt' && !(settlement && ('granted' in settlement || 'observed' in settlement)),
+        kind !== 'doubt' && kind !== 'recall' && !(settlement && ('granted' in settlement || 'observed' in settlement)),
     ).length;
     const { effects } = EXPECTED[kindOf(record.id)];
     const expected = { effects, cards: granted.has(record.id) ? 0 : EXPECTED[kindOf(record.id)].cards };

@@ -120,7 +120,8 @@ async function recover(store: ReturnType<typeof openStore>, ledger: Ledger<Line>
   try {
     const until = performance.now() + 120_000;
     while ((await isOpen()) && performance.now() < until) {
-      const { items } = await runs.requests({ limit: 100 });
+      // The worker starts those that wait for their time.
+      const items = (await runs.requests({ limit: 100 })).items.filter(({ kind }) => kind !== 'recall');
       const lines = ledger.read();
       await Promise.all(
         items.map(async (card) => {

@@ -45,7 +45,8 @@ async function restartUnderLoad(name: string, place: Place): Promise<void> {
       (await runs.list({ status: 'waiting', limit: 1 })).items.length > 0;
     for (const limit = performance.now() + 120_000; (await isOpen()) && performance.now() < limit; await delay(10))
       for (const card of (await runs.requests({ limit: 100 })).items)
-        if (card.kind !== 'doubt') await runs.decide(card.id, decisionOn(card), { by: 'auditor' });
+        if (card.kind !== 'doubt' && card.kind !== 'recall')
+          await runs.decide(card.id, decisionOn(card), { by: 'auditor' });
     await worker.stop();
     const waiting = await runs.requests({ kind: 'doubt' });
     const settled = await runs.requests({ kind: 'doubt', settled: true });

@@ -168,3 +168,55 @@ test('an edit whose policies were those of the earlier input', async () => {
   });
   expect(problems.join()).toMatch(/was made on another card|does not count/);
 });
+
+describe('a call that can be recalled', () => {
+  /** It waits, and then starts or is recalled. */
+  async function held(recalls: boolean) {
+    const { runs, ask, pending, later } = openTeller({ needsApproval: { policy: BOSS }, recallFor: HOUR });
+    const { id, runId } = await ask('ann');
+    await runs.decide(id, 'approve', { by: 'boss' });
+    await runs.settled();
+    const wait = await pending();
+    if (recalls) await runs.recall(wait.id, { by: 'ann' });
+    later(HOUR);
+    await runs.drive(runId);
+    await runs.settled();
+    return runs.evidence(runId);
+  }
+  const isOfWait = ({ requestId = '' }: any) => requestId.endsWith('/recall');
+
+  test.each([false, true])('honest, recalled: %s', async (recalls) => {
+    const evidence = await held(recalls);
+    expect(evidence.started).toHaveLength(recalls ? 0 : 1);
+    expect(await problemsAfter(evidence, () => undefined)).toEqual([]);
+  });
+
+  test('that starts before its time', async () => {
+    const evidence = await held(false);
+    const problems = await problemsAfter(evidence, (draft) => {
+      for (const event of draft.events.slice(draft.events.findIndex(isOfWait))) event.at -= HOUR;
+    });
+    expect(problems.join()).toContain('decides before its time');
+  });
+
+  test('that starts without its wait', async () => {
+    const problems = await problemsAfter(await held(false), (draft) => {
+      draft.events = draft.events.filter((event: any) => !isOfWait(event) && event.request?.kind !== 'recall');
+    });
+    expect(problems.join()).toContain('starts before its time to recall it has passed');
+  });
+
+  test('that a person started while it waited', async () => {
+    const problems = await problemsAfter(await held(false), (draft) => {
+      Object.assign(draft.events.find(isOfWait).decision, { by: 'boss', channel: 'inbox' });
+    });
+    expect(problems.length).toBeGreaterThan(0);
+  });
+
+  test('that somebody else recalled', async () => {
+    const problems = await problemsAfter(await held(true), (draft) => {
+      for (const event of draft.events.filter(isOfWait)) (event.vote ?? event.decision).by = 'eve';
+    });
+    expect(problems.join()).toContain('does not count');
+  });
+});

@@ -188,16 +188,20 @@ export function votingOf(
 }
 
 /** What it is, how risky, and its labels. Untrusted: escape it. */
-export const badgesOf = ({ kind, risk, reversibility, labels, previous }: Badged): readonly string[] => [
+export const badgesOf = ({ kind, risk, reversibility, hasUndo, labels, previous }: Badged): readonly string[] => [
   KINDS[kind],
   ...(previous ? [`round ${previous.round + 1}`] : []),
   ...(risk === null ? [] : [`${risk} risk`]),
   // A server of an older version does not say it.
-  ...(reversibility ? [reversibility] : []),
+  ...(reversibility ? [reversibility === 'reversible' ? UNDO[`${hasUndo ?? false}`] : reversibility] : []),
   ...labels,
 ];
 
-type Badged = Pick<RequestCard, 'kind' | 'risk' | 'reversibility' | 'labels'> & Partial<Pick<RequestCard, 'previous'>>;
+type Badged = Pick<RequestCard, 'kind' | 'risk' | 'reversibility' | 'labels'> &
+  Partial<Pick<RequestCard, 'previous' | 'hasUndo'>>;
+
+/** Without `undo`, the tool only says so. */
+const UNDO = { true: 'can be undone', false: 'can be undone, its tool says' };
 
 const KINDS = {
   approval: 'Needs approval',

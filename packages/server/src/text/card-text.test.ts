@@ -214,3 +214,9 @@ test('a second round says what was asked for, and what its input was before', ()
     'Changes asked for\n  │ ben: Less.\n  │ Input  amount 5\n\nInput it would run with\n  amount  420\n\nInput of the round before\n  amount  950\n',
   );
 });
+
+test('an effect can be undone if its tool has undo, and otherwise its tool says so', () => {
+  const card = { ...cardWith({}), reversibility: 'reversible' } as ApiRequest;
+  expect(textOf({ ...card, hasUndo: true }, 78)).toContain('Needs approval · can be undone\n');
+  expect(textOf({ ...card, hasUndo: false }, 78)).toContain('Needs approval · can be undone, its tool says\n');
+});

@@ -46,7 +46,13 @@ test('an approved call counts down, and Recall stops it', async () => {
     .getByText(/Starts in \d+ minutes, unless someone recalls it/)
     .waitFor();
   expect(await card(ada).getByRole('button', { name: 'Approve' }).count()).toBe(0);
-  if (shoot) await ada.screenshot({ path: `${shoot}/recall.png` });
+  if (shoot) {
+    await ada.screenshot({ path: `${shoot}/recall.png` });
+    await ada.setViewportSize({ width: 1280, height: 800 });
+    await ada.emulateMedia({ colorScheme: 'dark' });
+    await ada.screenshot({ path: `${shoot}/recall-desktop-dark.png` });
+    await ada.setViewportSize(PHONE);
+  }
   await card(ada).getByRole('button', { name: 'Recall', exact: true }).click();
   await card(ada).getByRole('button', { name: 'Recall', exact: true }).click();
   await open.ai.runs.wait(open.runId, { until: 'end' });
@@ -62,8 +68,14 @@ test('Undo on a call that ran leads to its request', async () => {
   await ada.getByRole('button', { name: 'Undo', exact: true }).click();
   await ada.getByRole('button', { name: 'Ask for the undo' }).click();
   await ada.getByRole('link', { name: 'Open its request' }).waitFor();
+  expect(await ada.getByRole('button', { name: /undo/i }).count()).toBe(0);
   if (shoot) await ada.screenshot({ path: `${shoot}/undo.png` });
   await ada.getByRole('link', { name: 'Open its request' }).click();
   await card(ada).getByRole('heading', { name: 'Undo: Pay 950 to ACME' }).waitFor();
-  if (shoot) await ada.screenshot({ path: `${shoot}/undo-card.png` });
+  if (shoot) {
+    await ada.screenshot({ path: `${shoot}/undo-card.png` });
+    await ada.emulateMedia({ colorScheme: 'dark' });
+    await ada.setViewportSize(PHONE);
+    await ada.screenshot({ path: `${shoot}/undo-card-phone-dark.png` });
+  }
 });

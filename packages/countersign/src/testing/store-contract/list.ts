@@ -24,6 +24,9 @@ function card(input: Json, payload: Json = null): Json {
   return { part: { toolRequest, metadata: { interrupt: payload, interruptKind: 'hidden' } } };
 }
 
+/** The kinds of the requests that are no approvals. */
+const KINDS: Readonly<Record<string, string>> = { leftInDoubt: 'doubt', recalled: 'recall' };
+
 export function listContract(check: Check): void {
   check('requests come oldest first, newest first when asked, each once', async ({ store }) => {
     const times = { d: 40, a: 10, e: 50, c: 30, b: 20, f: 50, g: 50 };
@@ -76,12 +79,12 @@ export function listContract(check: Check): void {
 
   check('requests are found by each filter, pending or settled', async ({ store }) => {
     const [clerk, judge] = [{ agent: 'clerk' }, { agent: 'judge', runId: 'two' }];
-    const [approval, question] = [{ kind: 'approval' }, { kind: 'question' }];
+    const [approval, question, recall] = [{ kind: 'approval' }, { kind: 'question' }, { kind: 'recall' }];
     const word = { card: card({ text: 'word' }) };
     const all: Readonly<Record<string, Partial<OpenedRequest>>> = {
       a: { ...clerk, ...approval, ...word, tool: 'pay', risk: 'high', labels: ['red', 'blue'] },
       b: { ...clerk, ...question, tool: 'ask', risk: 'low', labels: ['blue', 'blue'] },
-      c: { ...judge, ...approval, ...word, tool: 'pay', risk: null },
+      c: { ...judge, ...recall, ...word, tool: 'pay', risk: null },
       d: { ...judge, ...question, ...word, tool: 'pay', risk: 'high', labels: ['red'] },
     };
     const opened = Object.entries(all).map(([id, given], index) =>
@@ -97,7 +100,9 @@ export function listContract(check: Check): void {
       [{ runId: 'none' }, ''],
       [{ agent: 'judge' }, 'cd'],
       [{ tool: 'pay' }, 'acd'],
+      [{ kind: 'approval' }, 'a'],
       [{ kind: 'question' }, 'bd'],
+      [{ kind: 'recall' }, 'c'],
       [{ risk: 'high' }, 'ad'],
       [{ label: 'blue' }, 'ab'],
       [{ label: 'green' }, ''],
@@ -106,7 +111,7 @@ export function listContract(check: Check): void {
       [{ search: 'word', startedBy: 'ann', label: 'red' }, 'a'],
       [{ search: 'word', agent: 'judge', kind: 'question', risk: 'high', runId: 'two' }, 'd'],
       [{ search: 'word', label: 'red', createdBefore: 4 }, 'a'],
-      [{ runId: 'two', tool: 'pay', kind: 'approval', createdAfter: 2, createdBefore: 4 }, 'c'],
+      [{ runId: 'two', tool: 'pay', kind: 'recall', createdAfter: 2, createdBefore: 4 }, 'c'],
     ];
     const look = async (query: Partial<RequestQuery>, expected: string): Promise<void> =>
       strictEqual((await listed(store, query, 1)).join(''), expected, text(query));
@@ -270,12 +275,13 @@ export function listContract(check: Check): void {
       lateApproved: by({ type: 'approve' }, late),
       namesake: by({ type: 'reject' }, { by: 'deadline' }),
       leftInDoubt: by({ type: 'cancel' }),
+      recalled: by({ type: 'reject' }),
       granted: { granted: { id: 'grant' }, by: 'ann', at: 1 },
       grantedLater: { granted: { id: 'grant' }, by: 'ann', at: 1 },
       observed: { observed: { why: ['A rule.'] }, by: null, at: 1 },
     };
     const opened = [...Object.keys(settlements), 'pending'].map((id, createdAt) =>
-      request(id, 'run', { createdAt, ...(id === 'leftInDoubt' && { kind: 'doubt' }) }),
+      request(id, 'run', { createdAt, ...(KINDS[id] && { kind: KINDS[id] }) }),
     );
     await pausedRun(store, 'run', opened);
     const settled = Object.entries(settlements).map(([id, settlement]) => ({ id, settlement }));
@@ -287,7 +293,7 @@ export function listContract(check: Check): void {
     const outcomes: Readonly<Record<RequestOutcome, readonly string[]>> = {
       approved: ['approved', 'restarted', 'edited', 'editedToNull', 'replaced', 'lateApproved'],
       edited: ['edited', 'editedToNull', 'replaced'],
-      rejected: ['rejected', 'sentBack', 'late', 'namesake'],
+      rejected: ['rejected', 'sentBack', 'late', 'namesake', 'recalled'],
       'changes-asked': ['sentBack'],
       answered: ['answered'],
       cancelled: ['cancelled', 'withdrawn', 'unsaid', 'leftInDoubt'],
@@ -304,6 +310,7 @@ export function listContract(check: Check): void {
         'unsaid',
         'late',
         'namesake',
+        'recalled',
         'grantedLater',
       ],
       granted: ['granted', 'grantedLater'],

@@ -159,7 +159,7 @@ function verbOf({ settlement }: Notice): keyof MailTexts['decided'] {
   return type ?? 'cancel';
 }
 
-function badgesOf({ risk, reversibility, previous }: RequestCard, texts: MailTexts): Section['badges'] {
+function badgesOf({ risk, reversibility, hasUndo, previous }: RequestCard, texts: MailTexts): Section['badges'] {
   const tones = { low: 'muted', medium: 'warning', high: 'bad' } as const;
   return [
     ...(previous ? [{ text: texts.round(previous.round + 1), tone: 'warning' } as const] : []),
@@ -168,7 +168,7 @@ function badgesOf({ risk, reversibility, previous }: RequestCard, texts: MailTex
       ? []
       : [
           {
-            text: texts.reversibility[reversibility],
+            text: texts.reversibility[reversibility === 'reversible' && !hasUndo ? 'claimed' : reversibility],
             tone: reversibility === 'irreversible' ? 'warning' : 'muted',
           } as const,
         ]),

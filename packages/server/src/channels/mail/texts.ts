@@ -50,6 +50,8 @@ export const ENGLISH = {
   reversibility: {
     'read-only': 'Changes nothing',
     reversible: 'Can be undone',
+    /** Its tool has no `undo`. */
+    claimed: 'Can be undone, its tool says',
     irreversible: 'Cannot be undone',
   },
   untrusted: 'Warning: look where this comes from',

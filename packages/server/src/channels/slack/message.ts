@@ -98,6 +98,8 @@ function compose(content: MessageContent, notice: Notice): Message {
 const REVERSIBILITY = {
   'read-only': 'Changes nothing',
   reversible: 'Can be undone',
+  /** Its tool has no `undo`. */
+  claimed: 'Can be undone, its tool says',
   irreversible: 'Cannot be undone',
 } as const;
 
@@ -106,13 +108,22 @@ const ON_EXPIRY = { approve: 'then approved', reject: 'then rejected', cancel: '
 /** The risk, the deadline, and who else must agree. */
 function factsOf({ card, risk, expiresAt, settlement, names }: Notice): readonly Block[] {
   if (settlement) return [];
-  const { onExpiry = null, policies, progress = null, labels = [], reversibility = null } = card ? seen(card) : {};
+  const {
+    onExpiry = null,
+    policies,
+    progress = null,
+    labels = [],
+    reversibility = null,
+    hasUndo,
+  } = card ? seen(card) : {};
   const policy = policies ? shownPolicy(policies) : null;
   const ending = onExpiry === null ? '' : `, ${ON_EXPIRY[onExpiry]} automatically`;
   const votes = policy && progress && votesText({ ...progress, notRequester: policy.notRequester === true, names });
   return [
     ...(risk === null ? [] : [fact('Risk', risk)]),
-    ...(reversibility === null ? [] : [fact('Effect', REVERSIBILITY[reversibility])]),
+    ...(reversibility === null
+      ? []
+      : [fact('Effect', REVERSIBILITY[reversibility === 'reversible' && !hasUndo ? 'claimed' : reversibility])]),
     ...(expiresAt === null ? [] : [markup(`*Decide by*\n${dateOf(expiresAt)}${ending}`)]),
     ...(votes === null ? [] : [fact('Who decides', votes)]),
     ...(policy && ruleLines(policy).length > 0 ? [fact('Rules', ruleLines(policy).join(' '))] : []),
