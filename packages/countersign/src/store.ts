@@ -71,6 +71,7 @@ export type {
   StoredEvent,
   UntoldRequest,
 } from './runs/port/store.ts';
+export { FREEZES } from './runs/port/store.ts';
 export type { Replayed, ReplayedCalls } from './runs/replay/replay.ts';
 export { rulesOf } from './runs/replay/rules-of.ts';
 export type { RulesContent, RulesVersion } from './runs/replay/versions.ts';

@@ -2,6 +2,7 @@
 import * as restate from '@restatedev/restate-sdk';
 import type { HandlerClock } from './handler-clock.ts';
 import { SHORT } from './handler-options.ts';
+import { tellLanes } from './starts-object.ts';
 import { json, type KeptNote, listsName, type NoteChange, noteName, type PutRequest } from './wire.ts';
 
 const KEPT = 'note';
@@ -42,6 +43,7 @@ export function noteObject(name: string, clock: HandlerClock) {
     if (now > notAfter) return null;
     if (version !== null && version !== (find(kept, now)?.version ?? 0)) return false;
     const written: KeptNote = { ...note, version: Math.max(now, (kept?.version ?? 0) + 1, (last ?? 0) + 1) };
+    await tellLanes(ctx, name, written.version);
     ctx.set(KEPT, written);
     if (note.expiresAt !== null) await sweepLater(ctx, now, note.expiresAt);
     project(ctx, written.version, written);
@@ -53,6 +55,7 @@ export function noteObject(name: string, clock: HandlerClock) {
     const now = await clock(ctx);
     const kept = await asking;
     if (kept === null || find(kept, now) === null) return false;
+    await tellLanes(ctx, name, 0);
     ctx.clear(KEPT);
     ctx.set(LAST, kept.version);
     await sweepLater(ctx, now, now);

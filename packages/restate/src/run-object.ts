@@ -45,7 +45,7 @@ export function runObject(name: string, clock: HandlerClock) {
     });
 
   async function append(ctx: restate.ObjectContext, text: string): Promise<AppendAnswer> {
-    const { notAfter, head, events } = readAppendRequest(text);
+    const { notAfter, freezes, head, events } = readAppendRequest(text);
     const { expectedVersion } = head;
     // Everything is asked for at once: each answer alone would be one more round trip.
     const asking = { now: clock(ctx), kept: ctx.get<Kept>(KEPT), tail: readTail(ctx, expectedVersion) };
@@ -65,6 +65,7 @@ export function runObject(name: string, clock: HandlerClock) {
           : before && { version: before.record.version, claim: held },
       isInterrupt: (id: string) => questions.has(id),
       isPending: (id: string) => questions.get(id)?.settledAt === null,
+      freezes,
     };
     const refusal = refusalOf({ ...head, events: [] }, stored, at);
     if (refusal) return { refused: refusalText(refusal), at: now };
@@ -88,7 +89,8 @@ export function runObject(name: string, clock: HandlerClock) {
       const question = questions.get(id);
       if (question) ctx.set<RequestRecord>(QUESTION + id, { ...question, ...changed });
     }
-    const { claim: _, ...copied } = head;
+    // The lists have versions of their own for what is frozen.
+    const { claim: _, freezes: __, ...copied } = head;
     project(ctx, { append: { ...copied, at, added: events.length }, ...claimChange(held, claim, at) });
     return { claimed: head.claim !== undefined && claim?.token === head.claim.token, at: now };
   }

@@ -8,6 +8,7 @@ import { SHORT } from './handler-options.ts';
 import { listsObject } from './lists-object.ts';
 import { noteObject } from './note-object.ts';
 import { runObject } from './run-object.ts';
+import { startsObject } from './starts-object.ts';
 import { clockName } from './wire.ts';
 
 /** Options of `restateServices`. */
@@ -26,7 +27,7 @@ export function restateServices(options: RestateServicesOptions) {
   const clock = handlerClock(options.now);
   const { enableLazyState: _, ...short } = SHORT;
   const time = restate.service({ name: clockName(name), handlers: { now: restate.handlers.handler(short, clock) } });
-  return [runObject(name, clock), noteObject(name, clock), listsObject(name, lists), time];
+  return [runObject(name, clock), noteObject(name, clock), startsObject(name), listsObject(name, lists), time];
 }
 
 /** Options of `serveRestate`. */

@@ -15,6 +15,7 @@ import { Admin } from './admin.ts';
 import { StoreClock } from './clock.ts';
 import { Ingress } from './ingress.ts';
 import { RestateNotes } from './notes.ts';
+import { laneOf } from './starts-object.ts';
 import {
   type AppendAnswer,
   appendRequest,
@@ -23,6 +24,7 @@ import {
   type Refusal,
   readLoaded,
   runName,
+  startsName,
 } from './wire.ts';
 
 /** Options of `restateStore`. */
@@ -60,19 +62,25 @@ export function restateStore(options: RestateStoreOptions): Store {
   const ask = async (runId: string, handler: string, body?: unknown): Promise<string> =>
     nodes.call({ service: runName(name), key: runId, handler, ...(body !== undefined && { body }), changes: false });
 
-  async function change(runId: string, handler: string, body?: unknown): Promise<string> {
+  async function change(runId: string, handler: string, body?: unknown, starts = false): Promise<string> {
+    const place = starts ? { service: startsName(name), key: laneOf(runId) } : { service: runName(name), key: runId };
     try {
-      const call = { service: runName(name), key: runId, handler, ...(body !== undefined && { body }), changes: true };
-      return await nodes.call(call);
+      return await nodes.call({ ...place, handler, ...(body !== undefined && { body }), changes: true });
     } catch (error) {
       unsure.add(runId);
       throw error;
     }
   }
 
+  /** Behind a change of unknown outcome, in its lane too. */
+  async function readInLine(runId: string, options: object): Promise<string> {
+    const place = { service: startsName(name), key: laneOf(runId), handler: 'readInLine' };
+    return nodes.call({ ...place, body: [runId, options], changes: true });
+  }
+
   async function read(runId: string, options: object): Promise<LoadedRun | undefined> {
     if (!unsure.has(runId)) return readLoaded(await ask(runId, 'read', options));
-    const loaded = readLoaded(await change(runId, 'readInLine', options));
+    const loaded = readLoaded(await readInLine(runId, options));
     unsure.delete(runId);
     return loaded;
   }
@@ -100,7 +108,9 @@ export function restateStore(options: RestateStoreOptions): Store {
       for (;;) {
         const request = appendRequest(text, await clock.notAfter());
         const sentAt = Date.now();
-        const answer = JSON.parse(await change(append.runId, 'append', request)) as AppendAnswer;
+        const answer = JSON.parse(
+          await change(append.runId, 'append', request, append.freezes !== undefined),
+        ) as AppendAnswer;
         clock.heard(answer.at, sentAt);
         if ('refused' in answer) throw errorOf(answer.refused);
         if ('claimed' in answer) return { claimed: answer.claimed };

@@ -7,6 +7,7 @@ import type { Append, Appended, Claim, LoadedRun, RunRecord } from 'countersign/
 export const runName = (name: string): string => `${name}-run`;
 export const noteName = (name: string): string => `${name}-note`;
 export const listsName = (name: string): string => `${name}-lists`;
+export const startsName = (name: string): string => `${name}-starts`;
 export const clockName = (name: string): string => `${name}-clock`;
 
 /** An append without its events. */
@@ -21,13 +22,21 @@ export function appendRequest(append: string, notAfter: number): string {
   return `${notAfter}\n${append}`;
 }
 
+/** The same append, judged by this version of the freezes. */
+export function judgedRequest(text: string, freezes: number): string {
+  return text.replace('\n', ` ${freezes}\n`);
+}
+
+/** `freezes`: what is frozen now, if the append came by its lane. */
 export function readAppendRequest(text: string): {
   readonly notAfter: number;
+  readonly freezes: number | undefined;
   readonly head: AppendHead;
   readonly events: readonly string[];
 } {
-  const [notAfter, head = '', ...events] = text.split('\n');
-  return { notAfter: Number(notAfter), head: JSON.parse(head), events };
+  const [first = '', head = '', ...events] = text.split('\n');
+  const [notAfter, freezes] = first.split(' ').map(Number);
+  return { notAfter: notAfter ?? 0, freezes, head: JSON.parse(head), events };
 }
 
 export function loadedText(record: RunRecord, events: readonly string[]): string {

@@ -48,7 +48,7 @@ function clerkOn(store: Store, effects: string[], release = 'first') {
       return 'paid';
     },
   );
-  return { runs: ai.runs, agent: ai.defineAgent({ name: 'clerk', tools: [pay] }) };
+  return { runs: ai.runs, freezes: ai.freezes, agent: ai.defineAgent({ name: 'clerk', tools: [pay] }) };
 }
 
 async function pausedRun({ agent, runs }: ReturnType<typeof clerkOn>): Promise<string> {
@@ -79,6 +79,21 @@ test('of fifty decisions at the same moment exactly one counts, and the call run
   await clerks[0].runs.wait(id.split(':')[0] ?? '');
   expect((await clerks[1].runs.request(id)).settlement).toMatchObject({ by: winners[0] });
   expect(effects).toHaveLength(Number(winners[0]?.split('-')[1]) % 2 === 0 ? 1 : 0);
+});
+
+test('a frozen call waits after its approval in every process, and runs once after the freeze is lifted', async () => {
+  const { open } = await serve();
+  const effects: string[] = [];
+  const [one, other] = [clerkOn(open(), effects), clerkOn(open(), effects)];
+  const id = await pausedRun(one);
+  const runId = id.split(':')[0] ?? '';
+  const freeze = await other.freezes.freeze({ tools: ['pay'], reason: 'An incident.' }, { by: 'eve' });
+  await one.runs.decide(id, 'approve');
+  expect([(await one.runs.wait(runId)).status, effects]).toEqual(['waiting', []]);
+  expect((await other.runs.request(id)).outcome).toMatchObject({ state: 'frozen', reason: 'An incident.' });
+  await expect.poll(async () => (await other.freezes.lift(freeze.id, { by: 'eve' })).lifted).not.toBeNull();
+  expect((await one.runs.wait(runId, { until: 'end' })).status).toBe('done');
+  expect(effects).toEqual(['first']);
 });
 
 test('a change that was given up does not happen later, and the next read knows', async () => {

@@ -96,6 +96,23 @@ test('an edit, a rejection and an answer are shown and recorded', async () => {
   expect(await outcome(asked.server, asked.id)).toMatchObject({ decision: { type: 'respond', output: 'the red one' } });
 });
 
+test('a decider freezes calls, others may not, and the frozen request says so', async () => {
+  const { server, id, runId } = await waiting();
+  const asked = { tools: ['pay'], reason: 'The mailbox was hacked.' };
+  const own = await connect(server, await server.tokenFor('ann', { scopes: ['read', 'decide'] }), accept);
+  expect(await own.call('freeze_calls', asked)).toMatchObject({ isError: true });
+  expect(await server.ai.freezes.list()).toEqual([]);
+  const { call } = await connect(server, await server.tokenFor('dora', DECIDER), accept);
+  const made = JSON.parse((await call('freeze_calls', asked)).text);
+  expect(made).toMatchObject({ ...asked, by: 'dora', running: [] });
+  await call('decide_request', { id, decision: 'approve' });
+  expect([(await server.ai.runs.wait(runId)).status, server.paid]).toEqual(['waiting', []]);
+  expect((await server.ai.runs.request(id)).outcome).toMatchObject({ state: 'frozen', by: 'dora' });
+  await server.ai.freezes.lift(made.id, { by: 'dora' });
+  await server.ai.runs.wait(runId, { until: 'end' });
+  expect(server.paid).toHaveLength(1);
+});
+
 test.each<[string, () => ElicitResult]>([
   ['declines', () => ({ action: 'decline' })],
   ['cancels', () => ({ action: 'cancel' })],

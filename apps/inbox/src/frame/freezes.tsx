@@ -54,7 +54,7 @@ export function FreezeBanner() {
             <span className="max-sm:hidden">
               (<VisibleText text={freeze.by ?? 'someone'} />, <Ago at={freeze.at} />)
             </span>
-            {freeze.votes.length > 0 && ` ${freeze.votes.length} voted to lift it.`}
+            {freeze.votes.length > 0 && ` ${votesText(freeze)}`}
           </p>
           {freeze.mayLift && (
             <button
@@ -83,10 +83,28 @@ function LiftDialog({ freeze, onClose }: { readonly freeze: Freeze | undefined; 
   return (
     <Modal title="Lift this freeze?" isOpen={freeze !== undefined} onOpenChange={onClose} className="max-w-lg">
       <div className="flex flex-col gap-4 p-5">
-        <p>
-          Calls that waited for it go on, if they may still run:{' '}
-          <VisibleText text={freeze ? coveredText(freeze) : ''} />.
-        </p>
+        {freeze && (
+          <>
+            <dl className="grid grid-cols-[auto_1fr] gap-x-4 gap-y-1">
+              <dt className="text-muted">Frozen</dt>
+              <dd className="min-w-0 break-words">
+                <VisibleText text={coveredText(freeze)} />
+              </dd>
+              <dt className="text-muted">Why</dt>
+              <dd className="min-w-0 break-words">
+                <VisibleText text={freeze.reason} />
+              </dd>
+              <dt className="text-muted">By</dt>
+              <dd className="min-w-0 break-words">
+                <VisibleText text={freeze.by ?? 'someone'} />, <Ago at={freeze.at} />
+              </dd>
+            </dl>
+            <p>
+              {neededFor(freeze) > 1 && `${votesText(freeze)} `}
+              Once it is lifted, the calls that waited go on, if they may still run.
+            </p>
+          </>
+        )}
         <Actions action="Lift" error={error} isPending={isPending} onAct={() => mutate()} onClose={onClose} />
       </div>
     </Modal>
@@ -204,6 +222,13 @@ function useChange<Answer>(change: () => Promise<Answer>, onDone: (answer: Answe
     onSettled: () => queries.invalidateQueries({ queryKey: freezesQuery.queryKey }),
   });
 }
+
+/** How many people must agree in all that the freeze ends. */
+function neededFor({ votes, missing }: Freeze): number {
+  return votes.length + missing.reduce((sum, { count }) => sum + count, 0);
+}
+
+const votesText = (freeze: Freeze): string => `${freeze.votes.length} of ${neededFor(freeze)} agreed to lift it.`;
 
 function coveredText({ tools, agents, people }: Pick<Freeze, 'tools' | 'agents' | 'people'>): string {
   const parts = [

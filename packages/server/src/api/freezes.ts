@@ -19,7 +19,7 @@ import type { Services } from './services.ts';
 
 /** Without a policy, callers who see all runs may do it. The policy itself is checked where it is recorded. */
 function mayBy({ ai }: Pick<Services, 'ai'>, { scopes, reach }: Person, what: 'freeze' | 'lift'): boolean {
-  return scopes.includes('decide') && (reach === 'all' || ai.freezes.hasPolicy[what]);
+  return scopes.includes('decide') && (reach === 'all' || ai.freezes.policies[what] !== undefined);
 }
 
 function refuseOthers(services: Pick<Services, 'ai'>, person: Person, what: 'freeze' | 'lift'): void {

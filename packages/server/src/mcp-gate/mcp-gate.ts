@@ -201,9 +201,20 @@ export class McpGate {
     call.answer(request.params?.inputResponses);
     const ended = await Promise.race([outcome, call.asked()]);
     if (!('runId' in ended)) return this.#asks(leg, ended);
+    if (ended.status === 'approved' && ended.frozen) return this.#frozen(leg);
     if (ended.status === 'failed' && call.response?.error)
       return { response: { jsonrpc: '2.0', id: request.id, error: call.response.error }, next: 'over' };
     return answerOf(leg, ended as GateResult);
+  }
+
+  /** Waits until people have lifted the freeze. */
+  async #frozen(leg: Leg): Promise<Answer> {
+    const { request, ticket, gate, line } = leg;
+    await ticket.unsent();
+    const timeout = this.#holdMs(leg);
+    const result = await gate.wait({ key: ticket.key }, { ...defined({ timeout }), signal: line.signal });
+    const isFrozen = result.status === 'approved' && result.frozen !== undefined;
+    return isFrozen || isModern(request) ? this.#waits(leg, result) : this.#respond(leg);
   }
 
   /** Takes the decision of the client, if the operator allows it. An older client is asked now, a newer one in the answer. */
@@ -261,14 +272,16 @@ export class McpGate {
       const question = { resultType: 'input_required', ...(decision && { inputRequests: { decision } }) };
       return this.#asks({ ...leg, asked }, question);
     }
+    const frozen = result.status === 'approved' && result.frozen;
     if (line.client === undefined) {
       // Another client could continue it.
       await gate.withdraw({ key: ticket.key }, { reason: 'its client cannot be recognised when it calls again' });
-      const text = `${tool} was not approved in time, and was not run. Its request is withdrawn: a client without a token and a session cannot continue it.`;
+      const why = frozen ? `is frozen (${frozen.reason})` : 'was not approved in time';
+      const text = `${tool} ${why}, and was not run. Its request is withdrawn: a client without a token and a session cannot continue it.`;
       return { response: refusal(request, text), next: 'over' };
     }
     const id = 'id' in result ? ` (${result.id})` : '';
-    const text = `${tool} waits for a person's approval${id}. It was not run. Call it again with the same arguments to continue waiting.`;
+    const text = `${frozen ? gateText(tool, result) : `${tool} waits for a person's approval${id}. It was not run.`} Call it again with the same arguments to continue waiting.`;
     return { response: refusal(request, text), next: 'release' };
   }
 

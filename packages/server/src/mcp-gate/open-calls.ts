@@ -9,6 +9,8 @@ export type Ticket = {
   keep(): Promise<void>;
   /** The call may be sent from now on, by a program that reports within this time. It is kept until its outcome is known. */
   sent(heldMs?: number): Promise<void>;
+  /** A freeze kept it from being sent. */
+  unsent(): Promise<void>;
   /** The client comes back for the answer soon. */
   pause(): Promise<void>;
   /** The client has the answer: an equal call is a new one. */
@@ -103,6 +105,10 @@ export class OpenCalls {
       sent: async (heldMs) => {
         entry = { ...entry, isSent: true };
         await renew(heldMs);
+      },
+      unsent: async () => {
+        entry = { ...entry, isSent: false };
+        await renew();
       },
       over: async () => {
         await pause();

@@ -77,6 +77,21 @@ describe('before the filesystem server', { timeout: 60_000 }, () => {
     expect(existsSync(place.path('c.txt'))).toBe(false);
   });
 
+  test('a frozen call is answered as frozen, and an equal call runs it once the freeze is lifted', async () => {
+    const { id } = await place.ai.freezes.freeze({ tools: ['*write_file'], reason: 'An incident.' }, { by: 'eve' });
+    const writing = write('frozen.txt', 'late');
+    const [request] = await place.pending();
+    await place.ai.runs.decide(request?.id ?? '', 'approve', { by: 'bea' });
+    expect(textOf(await writing)).toBe(
+      'write_file is frozen (An incident.). It was not run, and may start once people lift the freeze. Call it again with the same arguments to continue waiting.',
+    );
+    const again = write('frozen.txt', 'late');
+    await place.ai.freezes.lift(id, { by: 'eve' });
+    expect(await again).not.toHaveProperty('isError', true);
+    expect(readFileSync(place.path('frozen.txt'), 'utf8')).toBe('late');
+    expect((await place.ai.runs.requests()).items).toEqual([]);
+  });
+
   test('a call that was sent back is asked again as the next round', async () => {
     const first = write('h.txt', 'eight');
     const [request] = await place.pending();

@@ -74,9 +74,9 @@ export class Freezes {
     this.#may = may;
   }
 
-  /** Whether a policy says who may freeze, and who may lift a freeze. */
-  get hasPolicy(): { readonly freeze: boolean; readonly lift: boolean } {
-    return { freeze: this.#may.freeze !== undefined, lift: this.#may.lift !== undefined };
+  /** Who may freeze, and who may lift a freeze. */
+  get policies(): FreezesOptions {
+    return this.#may;
   }
 
   /** Once this resolves, no call that it covers starts in any process, until the freeze is lifted. Calls that run go on. */
@@ -100,9 +100,9 @@ export class Freezes {
 
   /**
    * Votes to lift a freeze. Once its policy is satisfied, it ends, and the calls that waited for it go on: those that may still run.
-   * Lifting it again changes nothing.
+   * Lifting it again changes nothing. With `drive: false`, other processes continue the runs.
    */
-  async lift(id: string, actor: FreezeActor): Promise<FreezeView> {
+  async lift(id: string, { drive, ...actor }: FreezeActor & { readonly drive?: boolean }): Promise<FreezeView> {
     checkOptions('`lift`', actor, ACTOR);
     const vote = { ...(await this.#vote(actor)), at: await this.#drives.store.now() };
     let state: FreezeState | undefined;
@@ -124,7 +124,7 @@ export class Freezes {
     });
     const found = state ?? (await this.#book.findLifted(id));
     if (!found) throw new UsageError('unknown-freeze', { freezeId: id }, `Freeze ${id} not found. Check the id.`);
-    if (found.lifted) await thawAll(this.#drives);
+    if (found.lifted) await thawAll(this.#drives, drive);
     return viewOf(found);
   }
 

@@ -15,13 +15,13 @@ import { bookOf } from './book.ts';
 const REMEMBERED_MS = 600_000;
 
 /** Continues the runs whose freezes have ended, wherever they wait. Returns how many there were. */
-export async function thawAll(drives: Drives): Promise<number> {
+export async function thawAll(drives: Drives, drive = true): Promise<number> {
   const book = bookOf(drives.store);
   let thawed = 0;
   for (let after: string | undefined; ; ) {
     const { items, cursor } = await book.frozenRuns(after);
     for (const note of items) {
-      const seen = await thaw(drives, note.key);
+      const seen = await thaw(drives, note.key, drive);
       if (seen === 'thawed') thawed += 1;
       const isOld = drives.clock() - Number(note.value) > REMEMBERED_MS;
       // Not if it was remembered again meanwhile.
@@ -33,7 +33,11 @@ export async function thawAll(drives: Drives): Promise<number> {
 }
 
 /** `frozen`: by a freeze that stands. `open`: nothing in it is frozen. */
-export async function thaw(drives: Drives, runId: string): Promise<'thawed' | 'frozen' | 'open' | 'gone'> {
+export async function thaw(
+  drives: Drives,
+  runId: string,
+  drive = true,
+): Promise<'thawed' | 'frozen' | 'open' | 'gone'> {
   await drives.time.tell();
   for (;;) {
     const read = await readRun(drives.store, runId);
@@ -44,10 +48,10 @@ export async function thaw(drives: Drives, runId: string): Promise<'thawed' | 'f
     if (!frozen) return 'open';
     const { freezes } = await bookOf(drives.store).read();
     if (freezes.some(({ id }) => id === frozen.id)) return 'frozen';
-    const isHere = drives.agents.has(loaded.run.agent);
+    const isHere = drive && drives.agents.has(loaded.run.agent);
     const options = isHere ? {} : { drive: false };
     if (await record(drives, loaded, (run) => run.record(event({ type: 'run-unfrozen' })), options, false)) continue;
-    drives.look(runId);
+    if (isHere) drives.look(runId);
     return 'thawed';
   }
 }

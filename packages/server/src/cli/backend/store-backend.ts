@@ -143,8 +143,9 @@ export function storeBackend(options: StoreBackendOptions): Backend {
       ai.grants.revoke(grantId, { by: person, ...(reason !== undefined && { reason }) }),
     freezes: {
       list: (lifted) => ai.freezes.list({ lifted }),
-      freeze: (freeze) => ai.freezes.freeze(freeze, { by: person, channel: 'cli' }),
-      lift: (freezeId, note) => ai.freezes.lift(freezeId, { by: person, channel: 'cli', ...defined({ note }) }),
+      freeze: (freeze) => ai.freezes.freeze(freeze, { by: person, roles, channel }),
+      lift: (freezeId, note) =>
+        ai.freezes.lift(freezeId, { by: person, roles, channel, drive: false, ...defined({ note }) }),
     },
     watch(onChange) {
       const timer = setInterval(onChange, POLL_EVERY_MS);

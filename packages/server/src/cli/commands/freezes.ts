@@ -7,7 +7,7 @@ import { visibleLine } from '../../text/visible-text.ts';
 import { usageFailure } from '../failure.ts';
 import type { Output } from '../print/output.ts';
 import { useBackend } from '../runtime/lazy-opening.ts';
-import { type Action, type BackendOptions, withBackend, withExamples } from './options.ts';
+import { type Action, type BackendOptions, withBackend, withDecider, withExamples } from './options.ts';
 
 type FreezeOptions = BackendOptions & {
   readonly agent?: readonly string[];
@@ -30,10 +30,9 @@ export function addFreeze(program: Command, action: Action): void {
     .option('--person <ids...>', 'only runs that these people started, or wrote to')
     .option('--all', 'every call')
     .requiredOption('--reason <text>', 'why, for everyone who waits')
-    .option('--by <person>', 'who freezes (default: $USER); a server uses the token instead')
     .action(action(freeze));
   withExamples(
-    withBackend(command),
+    withBackend(withDecider(command)),
     ['countersign freeze pay "transfer_*" --reason "the mailbox was hacked"', 'nothing is paid from now on'],
     ['countersign freeze --all --store ./runs.db --reason "an incident"', 'without a server'],
   );
@@ -47,9 +46,11 @@ export function addUnfreeze(program: Command, action: Action): void {
       'Votes to lift a freeze. Once its policy is satisfied, the calls that waited go on: those that may still run.',
     )
     .option('--note <text>', 'why, for the record')
-    .option('--by <person>', 'who lifts it (default: $USER); a server uses the token instead')
     .action(action(unfreeze));
-  withExamples(withBackend(command), ['countersign unfreeze freeze_zd3ej… --note "new password"', 'with a note']);
+  withExamples(withBackend(withDecider(command)), [
+    'countersign unfreeze freeze_zd3ej… --note "new password"',
+    'with a note',
+  ]);
 }
 
 export function addFreezes(program: Command, action: Action): void {
@@ -70,7 +71,7 @@ async function freeze(output: Output, tools: readonly string[], options: FreezeO
       'Name tools, --agent or --person, or freeze every call with --all.',
       'See countersign freeze --help',
     );
-  return useBackend(options, { agents: false }, async ({ freezes }) => {
+  return useBackend(options, judged(output), async ({ freezes }) => {
     const made = await freezes.freeze({ reason, ...defined({ agents, people }), ...(tools.length > 0 && { tools }) });
     if (output.json) return output.document(made);
     output.line(`Frozen: ${coveredText(made)}. Lift it with: countersign unfreeze ${made.id}`);
@@ -84,8 +85,15 @@ async function freeze(output: Output, tools: readonly string[], options: FreezeO
   });
 }
 
+/** In an emergency, a file that does not load must not stop anyone. */
+const judged = (output: Output) => ({
+  agents: true,
+  withoutAgents: (why: string) =>
+    output.note(`No policy was checked that says who may freeze calls or lift a freeze: ${visibleLine(why)}`),
+});
+
 async function unfreeze(output: Output, id: string, options: BackendOptions & { readonly note?: string }) {
-  return useBackend(options, { agents: false }, async ({ freezes }) => {
+  return useBackend(options, judged(output), async ({ freezes }) => {
     const freeze = await freezes.lift(id, options.note);
     if (output.json) return output.document(freeze);
     output.line(freeze.lifted ? `Lifted: ${coveredText(freeze)}.` : `Recorded. Still frozen: ${missingText(freeze)}.`);

@@ -36,11 +36,15 @@ export async function openOn(
   const address = storeAddress(options);
   const store = await openStore(address, opening);
   const make = async () => {
-    if (loaded?.kind !== 'function') return countersign({ store });
+    if (loaded?.kind !== 'function')
+      return countersign({ store, ...(loaded && { freezes: loaded.ai.freezes.policies }) });
     const { standIn } = await import('../../demo/environment.ts');
     return loaded.make({ store, ...(await standIn()), env: process.env });
   };
-  const ai = await make();
+  const ai = await make().catch(async (error: unknown) => {
+    await store.close();
+    throw error;
+  });
   void ai.runs;
   return { ai, where: shownAddress(address), close: () => store.close() };
 }

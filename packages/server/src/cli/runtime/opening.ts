@@ -10,7 +10,7 @@ import type { Backend, DecidesAs } from '../backend/backend.ts';
 import { serverBackend } from '../backend/server-backend.ts';
 import { storeBackend } from '../backend/store-backend.ts';
 import type { BackendOptions, StoreOptions } from '../commands/options.ts';
-import { usageFailure } from '../failure.ts';
+import { failureOf, usageFailure } from '../failure.ts';
 import type { Output } from '../print/output.ts';
 import { type AgentsExport, loadAgentsFile } from './agents-file.ts';
 import { findAgentsFile } from './finding-agents-file.ts';
@@ -42,7 +42,12 @@ export function serverUrl({ url, store, agents }: BackendOptions): string | unde
 export const serverToken = ({ token }: BackendOptions): string | undefined => token ?? process.env.COUNTERSIGN_TOKEN;
 
 /** `agents`: whether decisions are validated against the tools in the user's file. `channel`: `cli` unless given. */
-type Needs = { readonly agents: boolean; readonly channel?: DecidesAs };
+type Needs = {
+  readonly agents: boolean;
+  readonly channel?: DecidesAs;
+  /** For a named store, a file that is missing or fails to load is no obstacle: this hears why. */
+  readonly withoutAgents?: (why: string) => void;
+};
 
 /** Opens a backend while `work` runs. */
 export async function useBackend(
@@ -59,7 +64,10 @@ export async function useBackend(
   }
 }
 
-async function openBackend(options: BackendOptions, { agents, channel = 'cli' }: Needs): Promise<Backend> {
+async function openBackend(
+  options: BackendOptions,
+  { agents, channel = 'cli', withoutAgents }: Needs,
+): Promise<Backend> {
   const url = serverUrl(options);
   if (url !== undefined) {
     const given = (['by', 'role'] as const).find((name) => options[name] !== undefined);
@@ -67,9 +75,19 @@ async function openBackend(options: BackendOptions, { agents, channel = 'cli' }:
     return serverBackend(url, serverToken(options), channel);
   }
   const person = personOf(options);
-  const loaded = options.store !== undefined && !agents ? undefined : await loadAgents(options.agents);
-  const decider = { person, roles: options.role ?? [], channel, mcp: loaded?.server.mcp ?? {} };
-  return storeBackend({ ...decider, ...(await openOn(loaded, options, 'existing')) });
+  const open = async (isLoaded: boolean): Promise<Backend> => {
+    const loaded = isLoaded ? await loadAgents(options.agents) : undefined;
+    if (isLoaded && loaded === undefined) withoutAgents?.('there is no file with your agents here');
+    const decider = { person, roles: options.role ?? [], channel, mcp: loaded?.server.mcp ?? {} };
+    return storeBackend({ ...decider, ...(await openOn(loaded, options, 'existing')) });
+  };
+  const opening = open(options.store === undefined || agents);
+  if (!withoutAgents || options.store === undefined) return opening;
+  return opening.catch(async (error: unknown) => {
+    const backend = await open(false);
+    withoutAgents(failureOf(error).message);
+    return backend;
+  });
 }
 
 const SLOW_MS = 5_000;

@@ -153,8 +153,18 @@ export type Signing = { readonly secret?: string; readonly at?: number; readonly
 
 /** Sends an interaction as Slack does. */
 export async function send(url: string, payload: unknown, signing: Signing = {}) {
+  return post(`${url}/channels/slack/interactions`, { payload: JSON.stringify(payload) }, signing);
+}
+
+/** Sends a slash command as Slack does. */
+export async function command(url: string, { base }: LocalSlack, text: string, user: string, signing: Signing = {}) {
+  const given = { command: '/countersign', text, user_id: user, response_url: `${base}/response/1` };
+  return post(`${url}/channels/slack`, given, signing);
+}
+
+async function post(address: string, fields: Readonly<Record<string, string>>, signing: Signing) {
   const { secret = SECRET, at = Date.now() } = signing;
-  const body = new URLSearchParams({ payload: JSON.stringify(payload) }).toString();
+  const body = new URLSearchParams(fields).toString();
   const timestamp = String(Math.floor(at / 1_000));
   const made = `v0=${createHmac('sha256', secret).update(`v0:${timestamp}:${body}`).digest('hex')}`;
   const headers = {
@@ -162,7 +172,7 @@ export async function send(url: string, payload: unknown, signing: Signing = {})
     'x-slack-request-timestamp': timestamp,
     'x-slack-signature': signing.signature ?? made,
   };
-  const again = () => fetch(`${url}/channels/slack/interactions`, { method: 'POST', headers, body });
+  const again = () => fetch(address, { method: 'POST', headers, body });
   const response = await again();
   const text = await response.text();
   return { status: response.status, body: text === '' ? undefined : JSON.parse(text), again };
