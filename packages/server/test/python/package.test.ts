@@ -1,7 +1,7 @@
 // The Python package: its own tests, its types, the wheel and the source archive, and the program of the guide.
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -69,20 +69,18 @@ test('the wheel and the source archive build without a network, with the same by
 test('the program of the guide runs as it is written, from an installed wheel', { timeout: 120_000 }, async () => {
   const server = await startServer();
   const { folder, start } = place(server.url, await server.tokenFor('ci', { scopes: ['start'] }));
-  const own = { PYTHONPATH: '' };
   await start(['-c', build(PACKAGE, folder)]).ended;
   expect(await start(['-m', 'venv', '--without-pip', 'venv']).ended).toMatchObject({ code: 0 });
-  const [site] = (
-    await start(['-c', 'import sysconfig; print(sysconfig.get_path("purelib", vars={"base": "venv"}))']).ended
-  ).out as string[];
-  const packages = join(folder, 'venv/lib', /python3\.\d+/.exec(site ?? '')?.[0] ?? '', 'site-packages');
+  const [packages] = globSync(join(folder, 'venv/lib/python3.*/site-packages')) as [string];
   await start(['-m', 'zipfile', '-e', `countersign-${VERSION}-py3-none-any.whl`, packages]).ended;
   const [, code = ''] = /```python\n([\s\S]*?)```/.exec(readFileSync(GUIDE, 'utf8')) ?? [];
   writeFileSync(join(folder, 'refund.py'), code);
-  const inVenv = (args: readonly string[]) =>
-    start(['-c', `import os, sys; os.execv("venv/bin/python", ["python", *sys.argv[1:]])`, ...args], own);
+  const inVenv = (args: readonly string[]) => start(args, { PYTHONPATH: '' }, join(folder, 'venv/bin/python'));
   const about = `import countersign, importlib.metadata as m; print(m.version("countersign"), countersign.__file__)`;
-  expect((await inVenv(['-c', about]).ended).out).toEqual([`${VERSION} ${join(packages, 'countersign/__init__.py')}`]);
+  expect(await inVenv(['-c', about]).ended).toMatchObject({
+    err: '',
+    out: [`${VERSION} ${join(packages, 'countersign/__init__.py')}`],
+  });
 
   const program = inVenv(['refund.py', '7']);
   await program.said('refund waits for a decision');

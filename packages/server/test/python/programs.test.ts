@@ -2,7 +2,6 @@
 import { once } from 'node:events';
 import { createServer, request as httpRequest, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { Decision } from 'countersign';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { startServer, type TestServer } from '../server.ts';
 import { place } from './python-program.ts';
@@ -20,10 +19,10 @@ async function open(through: (server: TestServer) => Promise<string> = async ({ 
   const programs = place(await through(server), await server.tokenFor('ci', { scopes: ['start'] }));
   const pending = async () => (await runs.requests()).items;
   /** Waits for as many requests, and decides them all. */
-  const decide = async (decision: Decision | 'approve', count = 1) => {
+  const decide = async (decision: Parameters<typeof runs.decide>[1], count = 1) => {
     await expect.poll(async () => (await pending()).length, { timeout: 10_000 }).toBe(count);
     const items = await pending();
-    for (const { id } of items) await runs.decide(id, decision as never, { by: 'ci' });
+    for (const { id } of items) await runs.decide(id, decision, { by: 'ci' });
     return items;
   };
   return { ...programs, server, runs, pending, decide };

@@ -52,8 +52,8 @@ export function place(url: string, token: string) {
     COUNTERSIGN_TOKEN: token,
     EFFECTS: file,
   };
-  const start = (args: readonly string[], more: Record<string, string> = {}): Program => {
-    const child = spawn(pythonPath(), args, { cwd: folder, env: { ...environment, ...more } });
+  const start = (args: readonly string[], more: Record<string, string> = {}, python = pythonPath()): Program => {
+    const child = spawn(python, args, { cwd: folder, env: { ...environment, ...more } });
     onTestFinished(() => void child.kill('SIGKILL'));
     let [out, err] = ['', ''];
     child.stdout.setEncoding('utf8').on('data', (text: string) => {
