@@ -259,10 +259,10 @@ asyncio.run(later())
 test('a call that runs longer than its lease keeps it, and a second program waits for its result', async () => {
   const { run, decide, effects, pending } = await open();
   const program = `
-@gate.gated(lease=1)
+@gate.gated(lease=2)
 def slow():
     act("slow")
-    time.sleep(4)
+    time.sleep(6)
     return "done"
 show(slow())
 `;
