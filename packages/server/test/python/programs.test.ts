@@ -38,7 +38,6 @@ describe('a gated function', () => {
       title: 'Pay 950 to ann',
       risk: 'high',
       labels: ['money'],
-      toolRequest: { name: 'pay' },
     });
     expect(await first.ended).toMatchObject({ code: 0, out: [{ paid: 900 }], err: expect.stringContaining('http://') });
     expect(await run(program).ended).toMatchObject({ code: 0, out: [{ paid: 900 }] });
