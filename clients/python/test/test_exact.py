@@ -18,13 +18,14 @@ class ExactTest(unittest.TestCase):
     def test_plain_values_come_back_as_they_are(self) -> None:
         values: list[Any] = [0, "", False, None, [], {}, -1, 0.1, 1e300, 5e-324, LARGEST, -LARGEST, "ä\u2028\0", {"": [None]}]
         for value in values:
-            copy = decode(encode(exact(value, "value")))
+            copy: Any = decode(encode(exact(value, "value")))
             self.assertEqual(copy, value)
-            self.assertIs(type(copy), type(value))
+            self.assertEqual(type(copy).__name__, type(value).__name__)
 
     def test_subclasses_become_plain_values(self) -> None:
         self.assertEqual(exact({"size": Size.LARGE, "pair": (1, 2)}, "value"), {"size": 3, "pair": [1, 2]})
-        self.assertIs(type(exact(OrderedDict(a=1), "value")), dict)
+        plain: Any = exact(OrderedDict(a=1), "value")
+        self.assertEqual(type(plain).__name__, "dict")
 
     def test_a_copy_is_sent(self) -> None:
         value = {"to": ["ann"]}

@@ -77,8 +77,8 @@ class Gate:
 
         tool: the name that rules go by; the name of the function by default.
         title, description, key: texts, with the values of the input in braces (`"Pay {amount} to {to}"`), or functions of the input.
-        key: identifies the call: a call with a key that was used never runs twice, and returns the recorded result. Without it, it is
-            derived from the agent, the tool and the input.
+        key: identifies the call: a call with a key that was used never runs twice, and returns the recorded result. It may use what is
+            left out of the input. Without it, it is derived from the agent, the tool and the input.
         risk, reversibility, labels, policy, expires_in, notice: as on the card; see the HTTP API.
         schema: JSON Schema of the input; by default from the annotations; False for none. output_schema: of the result.
         leave_out: parameters that are not part of the input, such as the context of a framework.
@@ -220,7 +220,7 @@ def _wrapped(gate: Callable[[], Gate], function: Callable[..., Any], tool: str, 
     def wrap(key: str | None, revises: str | None) -> Any:
         def asked(args: Any, kwargs: Any) -> tuple[Asking, Mapping[str, Any]]:
             input, left = parameters.input(args, kwargs)
-            own = key if key is not None or key_of is None else _text(key_of, input)
+            own = key if key is not None or key_of is None else _text(key_of, {**input, **left})
             return gate().asking(tool, input, more, own, revises), left
 
         if inspect.iscoroutinefunction(function):

@@ -117,8 +117,8 @@ export function gateEndpoints({ ai, access, hub, streams, addressOf, basePath, l
       operationId: 'renewGate',
       summary: 'Extend the lease of a started call',
       description:
-        'For the program that holds the token of the start, while it works. Never once the lease has ended: then the conflict ' +
-        '`start-refused` says how the call is, and the program still reports what it did. A renewal never shortens the lease.',
+        'For the program that holds the token of the start. Once the lease has ended, the conflict `start-refused` says how the ' +
+        'call is, and the program still reports. A renewal never shortens the lease.',
       tag,
       scope: 'start',
       params,

@@ -190,7 +190,6 @@ class Conversation {
         return [{ type: 'call-started', call: named(call) }];
       }
       case 'call-renewed':
-        // Its start is in the list already.
         return [];
       case 'call-cleared': {
         const { callId, allowed } = event;

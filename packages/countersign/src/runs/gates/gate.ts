@@ -105,9 +105,6 @@ export type GateStartOptions = {
   readonly token?: string;
 };
 
-/** Options of `renew`. */
-export type GateRenewOptions = Pick<GateStartOptions, 'lease'>;
-
 /** A granted start. Pass the token to `finish`. */
 export type GrantedStart<Input = any> = {
   readonly status: 'granted';
@@ -243,7 +240,7 @@ export class Gate<Input = any, Output = any> {
   async renew(
     call: GateCallId,
     token: string,
-    options: GateRenewOptions = {},
+    options: Pick<GateStartOptions, 'lease'> = {},
   ): Promise<GrantedStart<Input> | GateResult<Output, Input>> {
     checkOptions('`renew`', options, RENEW_OPTIONS);
     const runId = this.#find(call);
@@ -430,4 +427,4 @@ const REQUEST_OPTIONS: OptionTable<GateRequestOptions> = {
 
 const WAIT_OPTIONS: OptionTable<GateWaitOptions> = { timeout: aTimerMs, signal: aSignal };
 const START_OPTIONS: OptionTable<GateStartOptions> = { lease: aTimerMs, token: aString };
-const RENEW_OPTIONS: OptionTable<GateRenewOptions> = { lease: aTimerMs };
+const RENEW_OPTIONS: OptionTable<Pick<GateStartOptions, 'lease'>> = { lease: aTimerMs };
