@@ -94,7 +94,10 @@ describe.each(stores)('on %s', (_name, open) => {
   });
 
   test('the error lists the allowed values', async () => {
-    await refused(runs.requests({ kind: 'recalled' as never }), /one of approval, .*unavailable, recall, not "recalled"/);
+    await refused(
+      runs.requests({ kind: 'recalled' as never }),
+      /one of approval, .*unavailable, recall, not "recalled"/,
+    );
     await refused(runs.requests({ order: 'random' as never }), /one of newest, oldest, not "random"/);
     await refused(
       runs.requests({ outcome: 'paid' as never }),

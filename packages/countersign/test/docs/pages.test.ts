@@ -23,7 +23,6 @@ describe('a page outside the reference has at most 1,200 words', () => {
 });
 
 /** Together. Lower them when you can; merge or shorten pages before you raise them. */
-const MOST_PAGES = 72;
 const MOST_PAGES = 74;
 const MOST_WORDS = 78_500;
 

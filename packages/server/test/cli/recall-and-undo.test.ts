@@ -45,7 +45,9 @@ test.each(['store', 'server'])('on a %s, undo says how far it is, and undoes onc
     .toMatchObject({ code: 0, stdout: expect.stringMatching(/^lendMoney: waits\. /) });
   const { steps } = JSON.parse((await command('undo', run, '--json')).stdout);
   expect(steps).toMatchObject([{ status: 'waits' }]);
-  expect(await command('decide', steps[0].requestId, '--approve', '--wait', '--timeout', '60')).toMatchObject({ code: 0 });
+  expect(await command('decide', steps[0].requestId, '--approve', '--wait', '--timeout', '60')).toMatchObject({
+    code: 0,
+  });
   await expect
     .poll(async () => (await command('undo', id)).stdout, { timeout: 30_000 })
     .toMatch(/^lendMoney: undone\. /);
