@@ -59,6 +59,8 @@ export class Claims {
     const own = (token: string) => void this.#owners.set(token, machine);
     return {
       ...store,
+      // A cache that is kept by them is of this process only.
+      notes: ownNotes(store.notes),
       append: (append) => {
         if (append.claim) own(append.claim.token);
         return store.append(append);
@@ -107,3 +109,11 @@ export class Claims {
     this.problems.push(`${name(token)} ${what} on ${runId}, and ${name(held?.token)} had the claim`);
   }
 }
+
+const ownNotes = (notes: Store['notes']): Store['notes'] => ({
+  get: (...given) => notes.get(...given),
+  put: (...given) => notes.put(...given),
+  remove: (...given) => notes.remove(...given),
+  getMany: (...given) => notes.getMany(...given),
+  list: (...given) => notes.list(...given),
+});

@@ -160,9 +160,9 @@ const OTHER_ACTS: readonly {
   readonly may?: (name: string) => boolean;
   readonly act: (acting: Acting) => Promise<unknown>;
 }[] = [
+  { likely: 0.4, act: freezeAWhile },
   { likely: 0.4, may: (name) => FINANCE.includes(name), act: nameDelegate },
   { likely: 0.5, act: revokeGrant },
-  { likely: 0.3, act: freezeAWhile },
   { likely: 1, act: assignOrComment },
 ];
 
@@ -191,7 +191,7 @@ async function revokeGrant({ life, acts, name }: Acting): Promise<void> {
 async function freezeAWhile({ life, acts, name }: Acting): Promise<void> {
   const made = await life.ask(`${name} freezes`, ({ ai }) => ai.freezes.freeze({ reason: 'Stop.' }, { by: name }));
   if (made.status === 'done') acts.frozen.push({ id: made.value.id, at: life.server.wallClock() });
-  await life.pause(life.chance.delay(4_000));
+  await life.pause(life.chance.between(1_000, 8_000));
   await liftAll(life, acts, name);
 }
 
