@@ -2,7 +2,7 @@
 import { copyFileSync } from 'node:fs';
 import { memoryStore } from 'countersign';
 import { sqliteStore } from 'countersign/sqlite';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { temporaryFolder } from '../stores/folder.ts';
 import { openBank } from './kit.ts';
 
@@ -47,6 +47,36 @@ test('a call from outside is answered as frozen, is not granted a start, and sta
   expect(again.running).toMatchObject([{ tool: 'look', startedBy: 'ann' }]);
   expect(await gate.finish(call, 'secret', { output: 'seen' })).toMatchObject({ status: 'done' });
 });
+
+test('a worker continues a run whose freeze was lifted by a process that died in the middle', async () => {
+  const store = memoryStore();
+  const worker = openBank(store);
+  const dying = openBank(dyingAfterLift(store));
+  const { id } = await worker.ai.freezes.freeze(HACKED, ACT);
+  const run = await worker.start([['look', {}]]);
+  await expect(dying.ai.freezes.lift(id, ACT)).rejects.toThrow('The process died.');
+  expect([await worker.ai.freezes.list(), (await worker.ai.runs.get(run.id)).status]).toEqual([[], 'waiting']);
+  const working = worker.ai.runs.work({ pollMs: 10 });
+  onTestFinished(() => void working.stop());
+  const now = performance.now.bind(performance);
+  const ahead = vi.spyOn(performance, 'now').mockImplementation(() => now() + 40_000);
+  onTestFinished(() => ahead.mockRestore());
+  await expect.poll(() => worker.ran).toEqual(['look {}']);
+  await expect.poll(async () => (await worker.ai.runs.get(run.id)).status).toBe('done');
+});
+
+/** A store of a process that dies before it looks for frozen runs. */
+function dyingAfterLift(store: ReturnType<typeof memoryStore>): ReturnType<typeof memoryStore> {
+  const bound = (object: object, instead: object = {}): any =>
+    new Proxy(object, {
+      get(target, name) {
+        const value = Reflect.get(Object.hasOwn(instead, name) ? instead : target, name);
+        return typeof value === 'function' ? value.bind(target) : value;
+      },
+    });
+  const list = async () => Promise.reject(new Error('The process died.'));
+  return bound(store, { notes: bound(store.notes, { list }) });
+}
 
 test('a grant does not let a frozen call pass', async () => {
   const { ai, ran, start, requestIds } = openBank(memoryStore());

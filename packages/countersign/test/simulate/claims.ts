@@ -8,6 +8,8 @@ type Claim = NonNullable<Append['claim']>;
 
 export class Claims {
   readonly problems: string[] = [];
+  /** When each append with starts was sent, and when it was answered. */
+  readonly starts: { readonly callId: string; readonly from: number; readonly to: number }[] = [];
   readonly #held = new Map<string, Held>();
   readonly #owners = new Map<string, Machine>();
   /** The runs of the calls that have started. */
@@ -20,8 +22,12 @@ export class Claims {
     return {
       ...store,
       append: async (append) => {
+        const from = now();
         const appended = await store.append(append);
-        for (const callId of startsIn(append.events)) this.#runs.set(callId, append.runId);
+        for (const callId of startsIn(append.events)) {
+          this.#runs.set(callId, append.runId);
+          this.starts.push({ callId, from, to: now() });
+        }
         if (append.claim) this.#appended(append.runId, append.claim, appended.claimed, append.expectedVersion === 0);
         return appended;
       },
@@ -53,6 +59,8 @@ export class Claims {
     const own = (token: string) => void this.#owners.set(token, machine);
     return {
       ...store,
+      // A cache that is kept by them is of this process only.
+      notes: ownNotes(store.notes),
       append: (append) => {
         if (append.claim) own(append.claim.token);
         return store.append(append);
@@ -101,3 +109,11 @@ export class Claims {
     this.problems.push(`${name(token)} ${what} on ${runId}, and ${name(held?.token)} had the claim`);
   }
 }
+
+const ownNotes = (notes: Store['notes']): Store['notes'] => ({
+  get: (...given) => notes.get(...given),
+  put: (...given) => notes.put(...given),
+  remove: (...given) => notes.remove(...given),
+  getMany: (...given) => notes.getMany(...given),
+  list: (...given) => notes.list(...given),
+});

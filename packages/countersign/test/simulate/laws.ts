@@ -19,12 +19,14 @@ import { keyOf, type RecordedCall, type RecordedRun } from '../../src/testing/si
 import { BEGIN } from '../../src/testing/simulate/timeline.ts';
 import type { SimulatedEffect, World } from '../../src/testing/simulate/world.ts';
 import { type Bank, FINANCE, PEOPLE, SECRET, SWALLOWED, type Told } from './bank.ts';
+import type { Claims } from './claims.ts';
 import type { Started } from './clients.ts';
 import type { Acts, Said } from './people.ts';
 
 /** Everything that is left of a schedule. */
 export type Remains = Left & {
   readonly acts: Acts;
+  readonly starts: Claims['starts'];
   readonly started: readonly Started[];
   readonly told: readonly Told[];
   readonly grants: readonly KeptGrant[];
@@ -44,6 +46,13 @@ export const LAWS: Readonly<Record<string, Law<Remains>>> = {
   'an acknowledged decision is recorded': (remains) => remains.acts.said.flatMap((one) => lost(remains, one) ?? []),
 
   'a grant is never overdrawn': (remains) => overdrawn(remains),
+
+  'no call starts while every call is frozen': ({ acts, starts }) =>
+    acts.frozen.flatMap(({ id, at }) => {
+      const until = acts.lifting.get(id) ?? Number.POSITIVE_INFINITY;
+      const late = starts.filter(({ from, to }) => from > at && to < until);
+      return late.map(({ callId }) => `${callId} started under ${id}`);
+    }),
 
   'the model is told what happened': ({ records, world }) =>
     records.flatMap(({ calls, events }) => {

@@ -1,5 +1,7 @@
 // The people of the simulation: they decide at random, contradict each other, vote, edit, give and revoke grants, and delegate.
+
 import type { DecideResult, DecisionInput, RunRequest } from '../../src/index.ts';
+import { FREEZES } from '../../src/runs/port/store.ts';
 import type { Life } from '../../src/testing/simulate/life.ts';
 import { keyOf } from '../../src/testing/simulate/records.ts';
 import { type Bank, FINANCE, PEOPLE, refuseBug, SECRET } from './bank.ts';
@@ -29,6 +31,9 @@ export class Acts {
   readonly said: Said[] = [];
   readonly absent: Absent[] = [];
   readonly revoked: Revoked[] = [];
+  /** Since when a person knows of a freeze of every call, and when one begins to lift it. */
+  readonly frozen: { readonly id: string; readonly at: number }[] = [];
+  readonly lifting = new Map<string, number>();
 }
 
 /** Who a person is. Once `isLate`, nobody hesitates. One who is not there comes back then, and decides only what others cannot. */
@@ -41,6 +46,9 @@ export async function person(life: Life<Bank>, acts: Acts, { name, isThere, isLa
   const done = new Set<string>();
   for (;;) {
     await life.pause(isLate() ? chance.between(500, 2_500) : chance.delay(1_500));
+    // A freeze whose answer was lost may come late.
+    const { value } = (isLate() && (await life.store.notes.get(...FREEZES))) || { value: null };
+    if (Array.isArray(value) && value.length > 0) await liftAll(life, acts, name);
     if (!isLate() && chance.is(0.03)) await somethingElse(life, acts, name);
     if (!isLate() && (!isThere || !chance.is(diligence))) continue;
     // A look into the store first: whoever has nothing to decide would only be slow.
@@ -152,6 +160,7 @@ const OTHER_ACTS: readonly {
   readonly may?: (name: string) => boolean;
   readonly act: (acting: Acting) => Promise<unknown>;
 }[] = [
+  { likely: 0.4, act: freezeAWhile },
   { likely: 0.4, may: (name) => FINANCE.includes(name), act: nameDelegate },
   { likely: 0.5, act: revokeGrant },
   { likely: 1, act: assignOrComment },
@@ -177,6 +186,21 @@ async function revokeGrant({ life, acts, name }: Acting): Promise<void> {
   if (!grant) return;
   const done = await life.ask(`${name} revokes ${grant.id}`, ({ ai }) => ai.grants.revoke(grant.id, { by: name }));
   if (done.status === 'done') acts.revoked.push({ grantId: grant.id, at: life.timeline.now });
+}
+
+async function freezeAWhile({ life, acts, name }: Acting): Promise<void> {
+  const made = await life.ask(`${name} freezes`, ({ ai }) => ai.freezes.freeze({ reason: 'Stop.' }, { by: name }));
+  if (made.status === 'done') acts.frozen.push({ id: made.value.id, at: life.server.wallClock() });
+  await life.pause(life.chance.between(1_000, 8_000));
+  await liftAll(life, acts, name);
+}
+
+async function liftAll(life: Life<Bank>, acts: Acts, name: string): Promise<void> {
+  const listed = await life.ask(`${name} lists freezes`, ({ ai }) => ai.freezes.list());
+  for (const { id } of listed.status === 'done' ? listed.value : []) {
+    if (!acts.lifting.has(id)) acts.lifting.set(id, life.server.wallClock());
+    await life.ask(`${name} lifts ${id}`, ({ ai }) => ai.freezes.lift(id, { by: name }));
+  }
 }
 
 async function assignOrComment({ life, name, other }: Acting): Promise<void> {

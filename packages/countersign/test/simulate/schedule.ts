@@ -37,6 +37,8 @@ export type Figures = {
   torn: number;
   /** How many calls ran under a grant. */
   granted: number;
+  /** How many freezes a person knew of. */
+  frozen: number;
 };
 
 /** How long faults happen, and how long a schedule may then take to end. */
@@ -81,7 +83,15 @@ export async function runSchedule(seed: number, makeStore = storesOf('memory')):
   isLate = true;
   life.calm();
   const remains = async () => ({
-    ...{ store, world: life.world, acts, started: clients.started, told, maxTurns: shared.maxTurns },
+    ...{
+      store,
+      world: life.world,
+      acts,
+      starts: claims.starts,
+      started: clients.started,
+      told,
+      maxTurns: shared.maxTurns,
+    },
     records: await readRecords(store),
     toldSince: await channelSince(store),
     grants: await keptGrants(store),
@@ -113,6 +123,7 @@ export async function runSchedule(seed: number, makeStore = storesOf('memory')):
       stops: life.stops,
       torn: (store as Partial<TornStore>).torn?.() ?? 0,
       granted: left.records.flatMap(({ calls }) => [...calls.values()].filter(isGranted)).length,
+      frozen: acts.frozen.length,
     },
   };
 }

@@ -82,7 +82,7 @@ export default ${own};`;
       expect(await on('unfreeze', id, '--role', 'security', ...file)).toMatchObject(done('Lifted'));
     }
     writeFileSync(place.path('broken.ts'), 'throw new Error("no key");');
-    const unchecked = await on(...freeze, '--agents', 'own.ts');
+    const unchecked = await on(...freeze, '--agents', 'broken.ts');
     expect(unchecked).toMatchObject({ code: 0, stderr: expect.stringMatching(/No policy was checked.*no key/) });
   },
 );

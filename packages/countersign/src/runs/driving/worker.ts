@@ -3,6 +3,7 @@ import { messageOf } from '../../core/errors.ts';
 import { aFunction, aTimerMs, aWholeNumber, checkOptions, type OptionTable } from '../../core/options.ts';
 import type { DrillsOptions } from '../drills/drill-options.ts';
 import { Drills } from '../drills/drills.ts';
+import { Thaws } from '../freezes/thaw.ts';
 import type { Notices } from '../notices/notices.ts';
 import { isAway } from '../port/store-errors.ts';
 import { wakeups } from './changes.ts';
@@ -46,12 +47,13 @@ export function startWorker(
   const { notice, next } = wakeups(pollMs);
   const stopWatching = store.watch(notice);
   const drills = drilling && new Drills(drives, drilling);
+  const thaws = new Thaws(drives);
   const outbox = notices?.outbox({ pollMs, onError });
   drives.work();
   const working = (async () => {
     while (!stopped) {
       // One failing does not stop the other.
-      const looking = drives.isStopping ? [] : [search.once(), drills?.look(), outbox?.look()];
+      const looking = drives.isStopping ? [] : [search.once(), drills?.look(), outbox?.look(), thaws.look()];
       for (const looked of await Promise.allSettled(looking)) if (looked.status === 'rejected') onError(looked.reason);
       drives.onFreed = notice;
       await next();

@@ -32,6 +32,30 @@ export async function thawAll(drives: Drives, drive = true): Promise<number> {
   }
 }
 
+/** How often a worker looks whether a freeze was lifted. */
+const LOOK_EVERY_MS = 30_000;
+
+/** Continues what a process left that died after it had lifted a freeze. While no freeze changes, this reads one note. */
+export class Thaws {
+  readonly #drives: Drives;
+  #lookedAt = performance.now();
+  /** Of the freezes, when all runs were looked at. */
+  #version = 0;
+
+  constructor(drives: Drives) {
+    this.#drives = drives;
+  }
+
+  async look(): Promise<void> {
+    if (performance.now() - this.#lookedAt < LOOK_EVERY_MS) return;
+    this.#lookedAt = performance.now();
+    const { version } = await bookOf(this.#drives.store).read();
+    if (version === this.#version) return;
+    await thawAll(this.#drives);
+    this.#version = version;
+  }
+}
+
 /** `frozen`: by a freeze that stands. `open`: nothing in it is frozen. */
 export async function thaw(
   drives: Drives,
