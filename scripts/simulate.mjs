@@ -3,6 +3,8 @@ import { writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+// biome-ignore lint/correctness/useImportExtensions: the types are beside the script, in a file that is never loaded.
+import { startPostgres } from './postgres.mjs';
 import { root } from './run.mjs';
 
 // Sources in TypeScript are imported after `run.mjs` has refused an old Node.
@@ -27,7 +29,7 @@ const place = values.store;
 const workers = Number(values.workers ?? availableParallelism());
 
 // The processes that run schedules find the server by its address.
-const server = place === 'postgres' ? await (await import('./postgres.mjs.mts')).startPostgres() : undefined;
+const server = place === 'postgres' ? await startPostgres() : undefined;
 if (server) process.env.COUNTERSIGN_SIMULATION_POSTGRES = server.url();
 process.exitCode = (await work().finally(() => server?.stop())) ? 0 : 1;
 
