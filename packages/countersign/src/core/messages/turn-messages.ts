@@ -3,7 +3,7 @@
 import type { Policies } from '../authority/policy.ts';
 import { defined, isObject, type Json } from '../json.ts';
 import type { Preview, RequestKind } from '../request/request.ts';
-import { askedId, type Call, isRecallable, newCall, newTurn, type Phase, requestId, type Turn } from '../run/call.ts';
+import { askedId, type Call, newCall, newTurn, type Phase, requestId, type Turn } from '../run/call.ts';
 import type { Decision, Result } from '../run/event.ts';
 import {
   isToolRequest,
@@ -114,7 +114,7 @@ export function openMetadata(call: Call): Writing {
   if (id !== ref) written.callId = id;
   if (steps.size > 0) written.steps = Object.fromEntries(steps);
   // Omits the number that reading back assumes.
-  if (pauses !== (phase.at === 'waiting' && !isRecallable(call) ? 1 : 0)) written.pauses = pauses;
+  if (pauses !== (phase.at === 'waiting' && phase.request.kind !== 'recall' ? 1 : 0)) written.pauses = pauses;
   if (resumed) {
     written.resumed = resumed.value;
     if (resumed.continues) written.continues = true;

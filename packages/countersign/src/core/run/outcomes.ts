@@ -50,7 +50,8 @@ class Reading {
         }
         case 'call-settled': {
           const call = callOf(state, event.callId);
-          const outcome = isRecallable(call) ? notRun('recalled', time) : ofResult(event.result, time, isInDoubt(call));
+          const isRecalled = event.result.type === 'rejected' && isRecallable(call);
+          const outcome = isRecalled ? notRun('recalled', time) : ofResult(event.result, time, isInDoubt(call));
           if (this.#isDecided(call)) this.#tell(call, outcome);
           break;
         }
