@@ -124,7 +124,7 @@ export function shownPolicy(recorded: Policies): Policy | null {
   if (others.length === 0) return only;
   const names = policies.flatMap(({ name }) => name ?? []);
   const warnings = policies.flatMap(({ warnings: own = [] }) => own);
-  const groups = policies.flatMap((policy) => groupsOf(policy));
+  const groups = joinedGroups(policies);
   return {
     ...(names.length > 0 && { name: names.join(' + ') }),
     ...(policies.some(({ notRequester }) => notRequester) && { notRequester: true }),
@@ -142,6 +142,22 @@ export const EVERYTHING = 'server:everything';
 /** That a server lets the requester decide goes without saying. */
 function withoutDefault({ deciders, ...policy }: Policy): Policy {
   return deciders && !deciders.roles?.includes(EVERYTHING) ? { ...policy, deciders } : policy;
+}
+
+/** A vote counts in each policy, so the same people are named once, with the most votes that a policy asks of them. */
+function joinedGroups(policies: Policies): readonly Group[] {
+  const joined = new Map<string, Group>();
+  for (const policy of policies) {
+    const own = new Set<string>();
+    for (const group of groupsOf(policy)) {
+      let key = JSON.stringify({ ...group, count: 0 });
+      // A policy that names them twice wants both.
+      while (own.has(key)) key += '+';
+      own.add(key);
+      if (group.count > (joined.get(key)?.count ?? 0)) joined.set(key, group);
+    }
+  }
+  return [...joined.values()];
 }
 
 function groupsOf({ quorum = [], deciders }: Policy): readonly Group[] {

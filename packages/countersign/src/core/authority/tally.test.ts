@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Json } from '../json.ts';
 import { mayDecide } from './may-decide.ts';
-import type { Ballot, Policies, Policy, Vote } from './policy.ts';
+import { type Ballot, type Policies, type Policy, shownPolicy, type Vote } from './policy.ts';
 import { policyProblem } from './policy-problem.ts';
 import { tally as tallyAll } from './tally.ts';
 
@@ -191,4 +191,13 @@ test('a policy that nobody can satisfy is refused', () => {
   expect(policyProblem({ deciders: { roles: [] } })).toContain('names no people');
   expect(policyProblem({ decider: finance })).toContain('no decider');
   expect(policyProblem({ quorum: [{ of: finance, count: 0 }] })).toContain('whole number');
+});
+
+test('screens name people once, with the most votes that a policy asks of them', () => {
+  const two = { of: finance, count: 2 };
+  const one = { of: finance, count: 1 };
+  const quorumOf = (...policies: [Policy, ...Policy[]]) => shownPolicy(policies)?.quorum;
+  expect(quorumOf({ deciders: finance }, { deciders: finance, grants: false })).toEqual([one]);
+  expect(quorumOf({ deciders: finance }, { quorum: [two] }, { deciders: cfo })).toEqual([two, { of: cfo, count: 1 }]);
+  expect(quorumOf({ quorum: [one, one] }, { notRequester: true })).toEqual([one, one]);
 });

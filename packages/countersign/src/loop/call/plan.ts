@@ -56,11 +56,15 @@ export function planDefinition(
     for (const one of found.values()) if (!one.body || one.innerTools || one.plan) throw notPlannable(one.name);
     return found;
   };
-  const { definition } = tool({ ...asks, name, description, needsApproval: true, idempotent: true }, notHere);
+  const shown = { outcome: allowedUntil, needsApproval: true, idempotent: true };
+  const { definition } = tool({ ...asks, ...shown, name, description }, notHere);
   const input = stepsSchema(known);
   const spec = () => ({ name, description, inputSchema: input.json() });
   return { ...definition, input, spec, plan: { tools: known, validForMs: spanOf(validFor)?.ms ?? 0 } };
 }
+
+const allowedUntil = (output: unknown): string | undefined =>
+  isObject(output) && typeof output.until === 'string' ? `Its steps may run until ${output.until}.` : undefined;
 
 /** A plan has no body of its own: its run gives the grants. */
 const notHere = () => {
