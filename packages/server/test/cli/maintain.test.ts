@@ -34,6 +34,8 @@ const COMMANDS = [
   'decide',
   'approve',
   'reject',
+  'recall',
+  'undo',
   'assign',
   'comment',
   'away',
@@ -41,9 +43,16 @@ const COMMANDS = [
   'grants list',
   'grants show',
   'grants revoke',
+  'freeze',
+  'unfreeze',
+  'freezes',
   'runs',
   'show',
   'stats',
+  'replay',
+  'policies',
+  'policies history',
+  'policies suggest',
   'evidence',
   'verify',
   'link',
@@ -93,7 +102,7 @@ describe('help', { timeout: TIMEOUT }, () => {
     expect(stdout).toMatch(new RegExp(`^Usage: ${['countersign', ...words].join(' ')}`));
     for (const part of ['Options:', '--help', `Examples:\n  ${['countersign', ...words].join(' ')}`])
       expect(stdout).toContain(part);
-    if (!['', 'tokens', 'grants', 'passkeys', 'channels', 'mcp'].includes(name)) expect(stdout).toContain('--json');
+    if (!['', 'tokens', 'grants', 'policies', 'passkeys', 'channels', 'mcp'].includes(name)) expect(stdout).toContain('--json');
     expect(Math.max(...stdout.split('\n').map((line) => line.length))).toBeLessThanOrEqual(100);
     const document = await place.json(...words, '--help');
     expect(document.name).toBe(words.at(-1) ?? 'countersign');
@@ -202,6 +211,7 @@ describe('doctor and other stores', { timeout: TIMEOUT }, () => {
       'agents ok',
       'store ok',
       'tables ok',
+      'freezes ok',
       'clock ok',
       'keys unknown',
     ]);
