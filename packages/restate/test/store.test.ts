@@ -65,7 +65,7 @@ test('of fifty decisions at the same moment exactly one counts, and the call run
   const id = await pausedRun(clerks[0]);
   const results = await Promise.allSettled(
     Array.from({ length: 50 }, (_, index) => {
-      const decision = index % 2 === 0 ? 'approve' : ({ type: 'reject', reason: `${index}` } as const);
+      const decision = index % 2 === 0 ? 'approve' : ({ type: 'reject', reason: 'Not now.' } as const);
       return (clerks[index % 2] ?? clerks[0]).runs.decide(id, decision, { by: `person-${index}` });
     }),
   );

@@ -93,7 +93,7 @@ function outlive(
     const now = await first.now();
     for (const key of ['a', 'b', 'c']) await first.notes.put('sessions', key, 1, { expiresAt: now - 1 });
     await first.notes.put('sessions', 'd', 1, { expiresAt: now + 600_000 });
-    const rows = 'SELECT count(*) AS count FROM countersign_note';
+    const rows = "SELECT count(*) AS count FROM countersign_note WHERE collection <> 'freezes'";
     await first.close();
     const second = open(place);
     await second.notes.put('other', 'e', 1);

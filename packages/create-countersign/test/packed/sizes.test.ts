@@ -9,28 +9,28 @@ import { npmInstall, run, tarballs } from './install.ts';
 import { folderInProject, NEWEST, projectFolder } from './project.ts';
 
 /**
- * What each entry point loads, without zod and peers: kB as it is, and kB compressed. Last raised for asking for changes (which the
- * gates of the frameworks link), for calls that grants let run as rows of the history, and for the simulation: `countersign/testing`
- * loads the engine. Bundles break if it loads later, because zod would then be initialised after what uses it.
+ * What each entry point loads, without zod and peers: kB as it is, and kB compressed. Last raised for freezes,
+ * recall and undo, plans, reviews and origins, which every start and request asks. `countersign/store` loads what judges a call, because
+ * it replays past calls; a lighter place for that would give most of it back. `countersign/testing` loads the engine. Bundles break if it loads later, because zod would then be initialised after what uses it.
  */
 const BUDGET: Readonly<Record<string, readonly [raw: number, compressed: number]>> = {
-  countersign: [702, 208],
+  countersign: [806, 240],
   'countersign/ai-sdk (browser)': [68.5, 17.6],
-  'countersign/ai-sdk': [293, 89.2],
-  'countersign/langgraph': [216, 65],
-  'countersign/mastra': [213, 64],
-  'countersign/mcp': [127, 37],
-  'countersign/genkit': [216, 65],
-  'countersign/openai-agents': [213, 64],
-  'countersign/postgres': [122, 40.2],
-  'countersign/request': [63.5, 21.8],
-  'countersign/sqlite': [107.5, 34.7],
-  'countersign/store': [67.5, 24.7],
-  'countersign/testing': [525, 152],
-  'countersign/ui': [447, 131.5],
+  'countersign/ai-sdk': [363, 110],
+  'countersign/langgraph': [285, 85],
+  'countersign/mastra': [282, 84],
+  'countersign/mcp': [129, 37],
+  'countersign/genkit': [285, 85],
+  'countersign/openai-agents': [282, 84],
+  'countersign/postgres': [126, 41],
+  'countersign/request': [69, 23],
+  'countersign/sqlite': [111, 35.5],
+  'countersign/store': [353, 108],
+  'countersign/testing': [602, 175],
+  'countersign/ui': [518, 152.5],
 };
 /** All files of the package. */
-const INSTALLED_KB = 5_130;
+const INSTALLED_KB = 5_620;
 
 const HERE = 'packages/create-countersign/test/packed/sizes.test.ts';
 
