@@ -124,8 +124,12 @@ async function fuzz(store: Store, count: number): Promise<void> {
   expect((await fetch(`${server.url}/readyz`)).status).toBe(200);
 }
 
-/** What arbitrary input cannot do: use the id of a grant or the token of a start, a browser's passkey or its push service, or a notice that was sent. */
-const NEEDS_MORE = /\/grants\/\{|passkeys|challenge|push|notices\/re|gate\/\{id\}\/(started|result)/;
+/**
+ * What arbitrary input cannot do: use the id of a grant or a freeze or the token of a start, a browser's passkey or its push service, a
+ * notice that was sent, a call that waits to start, or one that ran and has an undo.
+ */
+const NEEDS_MORE =
+  /\/(?:grants|freezes)\/\{|passkeys|challenge|push|notices\/re|recall|undo|gate\/\{id\}\/(started|renew|result)/;
 
 /** Making one takes longer than most requests. The document is the same on every server. */
 const VALIDATORS = new Map<string, Validator>();

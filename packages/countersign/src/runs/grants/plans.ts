@@ -85,6 +85,9 @@ async function approvedRound(store: Store, runId: string, questionId: string): P
 
 /** What came of each step of a plan; undefined if the request is not a plan. */
 export async function planProgress(store: Store, requestId: string): Promise<PlanProgress | undefined> {
+  const asked = await store.request(requestId);
+  // Only an approval can be a plan.
+  if (asked && requestView(asked).kind !== 'approval') return undefined;
   const question = await readQuestion(store, requestId);
   const { plan } = isObject(question.payload) ? question.payload : {};
   if (!isObject(plan) || !Array.isArray(plan.steps)) return undefined;
