@@ -65,5 +65,6 @@ test('ended runs are freed without a full garbage collection', { timeout: 60_000
   const output = execFileSync(process.execPath, [...flags, `${import.meta.dirname}/garbage-child.ts`], {
     encoding: 'utf8',
   });
-  expect(JSON.parse(output).bytesPerRun).toBeLessThan(2_500);
+  // Here each run has a store of its own, and each store a book of its freezes.
+  expect(JSON.parse(output).bytesPerRun).toBeLessThan(2_800);
 });

@@ -189,7 +189,7 @@ export const list = (page: Page) => page.getByRole('region', { name: 'Inbox' });
 export const APPROVED = /^(Approved: )?Pay/;
 /** A short message about a finished action, by its tone. */
 export const toast = (page: Page, tone: string, text: string | RegExp) =>
-  page.locator(`[data-toast="${tone}"]`).getByText(text);
+  page.locator(`[data-toast="${tone}"]`).getByText(text).first();
 
 /** Chooses an entry of the menu that this button opens. */
 export async function choose(page: Page, button: string | RegExp, entry: string): Promise<void> {

@@ -18,13 +18,13 @@ export function startsCalls(events: readonly RunEvent[]): boolean {
 
 export class Freezing {
   /** The events that were replaced, by what is in their place. */
-  readonly #originals = new Map<RunEvent, StoredEvent>();
+  #originals: Map<RunEvent, StoredEvent> | undefined;
   /** What is in the place of the start of a call of a sub-agent. */
-  readonly #instead = new WeakMap<RunEvent, CallFrozen>();
+  #instead: WeakMap<RunEvent, CallFrozen> | undefined;
   #isAny = false;
 
   frozen(start: RunEvent): CallFrozen | undefined {
-    return this.#isAny ? this.#instead.get(start) : undefined;
+    return this.#isAny ? this.#instead?.get(start) : undefined;
   }
 
   /** Replaces the starts that the freezes cover. `state`: the run after these events. Returns whether there was one. */
@@ -34,6 +34,7 @@ export class Freezing {
     for (const [index, event] of events.entries()) {
       const replaced = this.#replaced(event, freezes, state, { agents: [run.agent], people });
       if (replaced === event) continue;
+      this.#originals ??= new Map();
       this.#originals.set(replaced, event);
       events[index] = replaced;
       isAny = true;
@@ -44,6 +45,7 @@ export class Freezing {
 
   /** Puts the starts back: another freeze is judged by. */
   restore(events: StoredEvent[]): void {
+    if (!this.#originals) return;
     for (const [index, event] of events.entries()) {
       const original = this.#originals.get(event);
       if (original) events[index] = original;
@@ -76,6 +78,7 @@ export class Freezing {
       freeze: { id, reason, by, at },
     } as const;
     const frozen = { ...told, ...(event.at !== undefined && { at: event.at }) };
+    this.#instead ??= new WeakMap();
     this.#instead.set(event, frozen);
     return frozen as RunEvent as E;
   }
