@@ -102,7 +102,8 @@ describe('help', { timeout: TIMEOUT }, () => {
     expect(stdout).toMatch(new RegExp(`^Usage: ${['countersign', ...words].join(' ')}`));
     for (const part of ['Options:', '--help', `Examples:\n  ${['countersign', ...words].join(' ')}`])
       expect(stdout).toContain(part);
-    if (!['', 'tokens', 'grants', 'policies', 'passkeys', 'channels', 'mcp'].includes(name)) expect(stdout).toContain('--json');
+    if (!['', 'tokens', 'grants', 'policies', 'passkeys', 'channels', 'mcp'].includes(name))
+      expect(stdout).toContain('--json');
     expect(Math.max(...stdout.split('\n').map((line) => line.length))).toBeLessThanOrEqual(100);
     const document = await place.json(...words, '--help');
     expect(document.name).toBe(words.at(-1) ?? 'countersign');
