@@ -1,6 +1,6 @@
 // The instance: a model, some settings, and the tools, prompts and agents that are defined on it.
 
-import type { PlanStep } from './core/authority/plan.ts';
+import type { PlanStep } from './core/authority/grants/plan.ts';
 import { UsageError } from './core/errors.ts';
 import { INTERNALS, internalsOf } from './core/internals.ts';
 import type { ToolRequestPart } from './core/messages/message.ts';

@@ -1,6 +1,6 @@
 // The front door: what authors of applications write. Types of records are at `countersign/store`, of screens at `countersign/request`.
 export { z } from 'zod';
-export type { GrantRequest } from './core/authority/grant.ts';
+export type { GrantRequest } from './core/authority/grants/grant.ts';
 export {
   ConflictError,
   CountersignError,
@@ -47,7 +47,8 @@ export type { Absences } from './runs/absences.ts';
 export { type Evidence, evidenceText } from './runs/evidence/evidence.ts';
 export { verifyEvidence } from './runs/evidence/verify-evidence.ts';
 export type { ToolDescription } from './runs/gates/described-tool.ts';
-export { type Gate, type GateResult, gateText } from './runs/gates/gate.ts';
+export type { Gate } from './runs/gates/gate.ts';
+export { type GateResult, gateText } from './runs/gates/gate-result.ts';
 export type { Grants } from './runs/grants/grants.ts';
 export type { Channel, Notice } from './runs/notices/channel.ts';
 export type { Notices } from './runs/notices/notices.ts';

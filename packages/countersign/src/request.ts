@@ -1,8 +1,8 @@
 // The entry point `countersign/request`: what a screen needs to show a request and its run. It imports the pure core, and what
 // writes money and dates, so it runs in browsers.
 export { type Condition, meets } from './core/authority/condition.ts';
-export type { Grant, GrantStatus, GrantUse, Serves } from './core/authority/grant.ts';
-export type { GrantMaximum } from './core/authority/grant-maximum.ts';
+export type { Grant, GrantStatus, GrantUse, Serves } from './core/authority/grants/grant.ts';
+export type { GrantMaximum } from './core/authority/grants/grant-maximum.ts';
 export {
   EVERYTHING,
   type Group,

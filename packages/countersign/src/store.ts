@@ -43,6 +43,7 @@ export type { Contact, PersonNews, Reason, Recipient } from './runs/notices/chan
 export type { NoticePreferences } from './runs/notices/preferences.ts';
 export { type Passkey, Passkeys } from './runs/passkeys/passkeys.ts';
 export { absenceChallenge, signingChallenge } from './runs/passkeys/signature.ts';
+export { SIGNED_IN } from './runs/people.ts';
 export type { Note, Notes, PutOptions } from './runs/port/notes.ts';
 export { FULL_PAGE_SIZE, MOST_PAGE_EVENTS } from './runs/port/page.ts';
 export type { DayStats, SettledCounts, Stats, StatsQuery, ToolStats } from './runs/port/stats.ts';
@@ -72,6 +73,7 @@ export type {
   UntoldRequest,
 } from './runs/port/store.ts';
 export { FREEZES } from './runs/port/store.ts';
+export { refuseRemoved } from './runs/removals.ts';
 export type { Replayed, ReplayedCalls } from './runs/replay/replay.ts';
 export { rulesOf } from './runs/replay/rules-of.ts';
 export type { RulesContent, RulesVersion } from './runs/replay/versions.ts';

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { countersign } from '../countersign.ts';
-import type { GateResult } from '../runs/gates/gate.ts';
+import type { GateResult } from '../runs/gates/gate-result.ts';
 import { memoryStore } from '../stores/memory/memory.ts';
 import { GatedCalls } from './gated-calls.ts';
 

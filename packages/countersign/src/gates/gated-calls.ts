@@ -7,7 +7,8 @@ import type { Approval, ApprovalContext, PolicyConfig, Title, Tool, ToolConfig }
 import type { SchemaInput } from '../loop/tool/schema.ts';
 import { tool } from '../loop/tool/tool.ts';
 import { describedTool } from '../runs/gates/described-tool.ts';
-import { type Gate, type GateBody, type GateResult, gateText } from '../runs/gates/gate.ts';
+import type { Gate, GateBody } from '../runs/gates/gate.ts';
+import { type GateResult, gateText } from '../runs/gates/gate-result.ts';
 
 /** How the calls of a tool ask, beside `title`, `preview` and `policy`. `needsApproval` can be a function of the input. */
 export type AskConfig<Input = any> = Pick<

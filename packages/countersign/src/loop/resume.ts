@@ -20,7 +20,7 @@ import {
 import type { DecisionFault } from '../core/run/made.ts';
 import { hasSubAgent, isSubAgentInDoubt } from '../core/run/sub-agents.ts';
 import { boundEdit } from './call/bound-input.ts';
-import { judgeEdit } from './call/judge-edit.ts';
+import { judgeEdit } from './call/judging/judge-edit.ts';
 import { allOf, type MaybePromise } from './maybe-promise.ts';
 import type { Driver, Run } from './run.ts';
 import { limitedSchema } from './tool/data-schema.ts';

@@ -1,10 +1,11 @@
 // A run in progress, and the driver that it runs with.
 
+import type { Frozen } from '../core/authority/freeze.ts';
 import { copyOf } from '../core/json.ts';
 import type { Message } from '../core/messages/message.ts';
 import type { Outer } from '../core/origin/search.ts';
 import type { Call } from '../core/run/call.ts';
-import { EVENT_VERSION, type HostStart, type RunEvent, usageIn } from '../core/run/event.ts';
+import { EVENT_VERSION, event, type HostStart, type RunEvent, usageIn } from '../core/run/event.ts';
 import type { Limits } from '../core/run/next.ts';
 import { fold, type State } from '../core/run/state.ts';
 import { addUsage, type Usage } from '../core/run/usage.ts';
@@ -83,6 +84,12 @@ export class Run {
     const started = { v: EVENT_VERSION, type: 'call-started', callId: call.id } as const;
     this.record(commits ? { ...started, commits } : started);
     return true;
+  }
+
+  /** Records that the call does not start before its freeze ends. */
+  async freeze({ id }: Call, freeze: Frozen): Promise<false> {
+    this.record(event({ type: 'call-frozen', callId: id, freeze }));
+    return false;
   }
 
   /** The started call, or undefined if its body must not run. Run the body right after, without awaiting anything. */

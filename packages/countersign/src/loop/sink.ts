@@ -1,6 +1,8 @@
 // Where the events of a stored run, and of the sub-agents in it, are recorded.
 
-import type { PlanStep } from '../core/authority/plan.ts';
+import type { FreezeMatch, Frozen } from '../core/authority/freeze.ts';
+import type { Limit } from '../core/authority/grants/limit.ts';
+import type { PlanStep } from '../core/authority/grants/plan.ts';
 import type { Policies } from '../core/authority/policy.ts';
 import type { Json } from '../core/json.ts';
 import type { Origins } from '../core/origin/origin.ts';
@@ -42,6 +44,11 @@ export type RunGrants = {
   stands(requestId: string, grantId: string): Promise<boolean>;
   /** Gives the grants of a plan that people approved with this request. Returns until when they hold. */
   givePlan(plan: ApprovedPlan): Promise<number>;
+  /**
+   * Counts the call towards a limit, if that has room. Returns what stops it otherwise. `look`: counts nothing. `anyway`: counts it even
+   * without room.
+   */
+  count(call: LimitedCall, how: 'if-room' | 'look' | 'anyway'): Promise<NoRoom | undefined>;
   /** For the sub-agent of this call. */
   inside(callId: string): RunGrants;
 };
@@ -65,6 +72,19 @@ export type Asker = {
   readonly spokenBy?: string;
   /** Keeps the bytes of a file that a preview shows, beside the record of the run. */
   readonly keepFile?: (sha256: string, bytes: Uint8Array) => Promise<void>;
+};
+
+/** Why a limit has no room for a call. `frozen`: by the freeze of the limit, which stands. */
+export type NoRoom = { readonly why: string; readonly frozen?: Frozen };
+
+/** A call under a limit. `name`: what is counted together. */
+export type LimitedCall = {
+  readonly callId: string;
+  readonly input: Json;
+  readonly name: Json;
+  readonly limit: Limit;
+  /** What is frozen if there is no room. */
+  readonly freezes?: FreezeMatch & { readonly reason: string };
 };
 
 /** A call that a person would be asked about, with the input that would run. */

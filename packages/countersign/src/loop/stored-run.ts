@@ -1,5 +1,6 @@
 // A run in a store: nothing happens before it is durable, other writers may come first, and decisions are final.
 
+import type { Frozen } from '../core/authority/freeze.ts';
 import { defined } from '../core/json.ts';
 import type { Message } from '../core/messages/message.ts';
 import { type Call, callOf, isOver, pendingRequestId, type State } from '../core/run/call.ts';
@@ -40,11 +41,25 @@ export class StoredRun extends Run {
     return this.#isStarted(start, before, tool, driver);
   }
 
-  /** A freeze covers the call. The sink has that in the state of the run itself, but not in that of a sub-agent. */
-  #isFrozen(start: Start, before: Call | undefined): boolean {
+  /**
+   * A freeze kept the call from starting, even if it was lifted since: the record has less than so many starts. The sink has that in
+   * the state of the run itself, but not in that of a sub-agent.
+   */
+  #isFrozen(start: Start, before: Call | undefined, starts: number): boolean {
     const frozen = this.#sink.frozen(start);
-    if (frozen && before) this.state = withoutStart(this.state, before, frozen);
-    return callOf(this.state, start.callId)?.frozen !== undefined;
+    const isKept = (): boolean => {
+      const call = callOf(this.state, start.callId);
+      return call !== undefined && call.starts < (before?.starts ?? 0) + starts;
+    };
+    if (frozen && before && !isKept()) this.state = withoutStart(this.state, before, frozen);
+    return isKept();
+  }
+
+  /** A freeze that ends before this is durable is recorded as ended, so the call goes on. */
+  override async freeze(call: Call, freeze: Frozen): Promise<false> {
+    await super.freeze(call, freeze);
+    await this.#isDurable();
+    return false;
   }
 
   /** The body must not run after the run has ended or was taken over. */
@@ -66,7 +81,7 @@ export class StoredRun extends Run {
   ): Promise<boolean> {
     for (let starts = 1; ; starts++) {
       const at = clock();
-      if (!(await this.#isDurable()) || this.#isFrozen(start, before)) return false;
+      if (!(await this.#isDurable()) || this.#isFrozen(start, before, starts)) return false;
       if (settlesWithin === undefined || idempotent || clock() - at <= START_MS) return true;
       if (starts === MAX_STARTS || isOver(this.state, start.callId) || this.state.ended || !this.#mayAct())
         return false;

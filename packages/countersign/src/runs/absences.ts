@@ -5,14 +5,30 @@
 import type { Delegation } from '../core/authority/policy.ts';
 import { UsageError } from '../core/errors.ts';
 import { isObject, type Json } from '../core/json.ts';
-import { anything, aString, checkOptions, checkValue, type OptionKind, type OptionTable } from '../core/options.ts';
+import { anything, aString, checkOptions, type OptionKind, type OptionTable } from '../core/options.ts';
 import { asName } from '../core/request/person.ts';
+import { withdrawLiftVotes } from './freezes/removed-lifter.ts';
 import { putNews } from './notices/person-news.ts';
 import { checkSignedAbsence } from './passkeys/check-signature.ts';
 import { Passkeys } from './passkeys/passkeys.ts';
 import { type NamedDelegate, type People, SIGNED_IN } from './people.ts';
 import type { Note } from './port/notes.ts';
 import type { Store } from './port/store.ts';
+import {
+  absenceNotes,
+  ABSENCES as COLLECTION,
+  checkPerson,
+  dropRemoval,
+  findRemoval,
+  isRemoval,
+  isRemovalOf,
+  putRemoval,
+  type Removal,
+  type RemoveOptions,
+  refuseRemoved,
+  removalIn,
+  wasRemoved,
+} from './removals.ts';
 
 /** A period: `delegate` decides for `person` during it. Times are in milliseconds; `until` is the first one after it. */
 export type Absence = {
@@ -52,8 +68,6 @@ const ABSENT_OPTIONS: OptionTable<AbsentOptions> = {
   signature: anything,
 };
 
-const COLLECTION = 'absences';
-const PAGE = 500;
 const DAY_MS = 24 * 3_600_000;
 const LONGEST_DAYS = 90;
 /** How long a person counts as known after they signed in. */
@@ -91,6 +105,7 @@ export class Absences {
       const message = `${by} cannot become the delegate of ${person} by their own act. Nothing was recorded.`;
       throw new UsageError('not-allowed', { status: 403, person }, message);
     }
+    for (const one of [person, delegate]) await this.refuseRemoved(one);
     if (!(await this.#knows(delegate))) throw unknownDelegate(delegate);
     const how = by === person ? await this.#ownAct(person, options) : 'administrator';
     const absence: Absence = { person, delegate, from, until, by, how };
@@ -98,6 +113,33 @@ export class Absences {
     await putNews(this.#store.notes, { type: 'delegate-named', at: now, person, delegate, from, until, by });
     await this.#store.notes.put(COLLECTION, person, { ...absence }, { expiresAt: until });
     return absence;
+  }
+
+  /**
+   * Records that a person was removed: from now on they neither vote nor sign in. `countersign people remove` also ends what they
+   * have: sessions, tokens, links, passkeys, grants, and votes on requests that wait.
+   */
+  async remove(person: string, options: RemoveOptions): Promise<Removal> {
+    const removal = await putRemoval(this.#store, person, options);
+    await withdrawLiftVotes(this.#store, person);
+    const ended = (await this.absences()).filter((one) => one.person === person || one.delegate === person);
+    for (const absence of ended) await this.present(absence.person);
+    return removal;
+  }
+
+  /** Lets a person who was removed sign in again. What they had does not come back. Returns false if they were not removed. */
+  async restore(person: string): Promise<boolean> {
+    return dropRemoval(this.#store.notes, person);
+  }
+
+  /** The removal of this person; undefined if they were not removed. */
+  async removalOf(person: string): Promise<Removal | undefined> {
+    return findRemoval(this.#store.notes, person);
+  }
+
+  /** Lists the people who were removed. */
+  async removals(): Promise<readonly Removal[]> {
+    return (await absenceNotes(this.#store.notes)).filter(isRemoval).map(removalIn);
   }
 
   /** Records that a person has signed in, and the name that the sign-in gives: then they are known, and can be a delegate. Servers call it. */
@@ -127,12 +169,7 @@ export class Absences {
   /** Lists the absences that have not ended, even those that have not begun. With `delegate`, only those with this delegate. */
   async absences(options: { readonly delegate?: string } = {}): Promise<readonly Absence[]> {
     checkOptions('`absences`', options, { delegate: anything });
-    const found: Absence[] = [];
-    for (let after: string | null | undefined; after !== null; ) {
-      const page = await this.#store.notes.list(COLLECTION, { limit: PAGE, ...(after !== undefined && { after }) });
-      found.push(...page.items.map(absenceIn));
-      after = page.cursor;
-    }
+    const found = (await absenceNotes(this.#store.notes)).filter((note) => !isRemoval(note)).map(absenceIn);
     return options.delegate === undefined ? found : found.filter(({ delegate }) => delegate === options.delegate);
   }
 
@@ -156,10 +193,32 @@ export class Absences {
     return delegate === undefined ? undefined : { delegate, by: null, how: 'directory' };
   }
 
-  /** The people who are away at this time of the store, by the record, and for whom this person decides. */
+  /**
+   * The people who are away at this time of the store, by the record, and for whom this person decides. Throws `not-allowed` if the
+   * person was removed.
+   */
   async actsFor(person: string): Promise<readonly string[]> {
-    const [absences, now] = await Promise.all([this.absences({ delegate: person }), this.#store.now()]);
-    return absences.filter((absence) => isAway(absence, now)).map((absence) => absence.person);
+    const [all, now] = await Promise.all([absenceNotes(this.#store.notes), this.#store.now()]);
+    if (all.some(isRemovalOf(person)) || (await this.hasLeft(person))) throw wasRemoved(person);
+    const absences = all.filter((note) => !isRemoval(note)).map(absenceIn);
+    return absences.filter((one) => one.delegate === person && isAway(one, now)).map((absence) => absence.person);
+  }
+
+  /** The directory can say who has left. */
+  get knowsWhoLeft(): boolean {
+    return this.#people.isActive !== undefined;
+  }
+
+  /** Whether the directory says that this person has left. */
+  async hasLeft(person: string): Promise<boolean> {
+    checkPerson('person', person);
+    return this.#people.isActive !== undefined && (await this.#people.isActive(person)) !== true;
+  }
+
+  /** Throws `not-allowed` if the person was removed, or has left. */
+  async refuseRemoved(person: string): Promise<void> {
+    await refuseRemoved(this.#store.notes, person);
+    if (await this.hasLeft(person)) throw wasRemoved(person);
   }
 
   async #knows(person: string): Promise<boolean> {
@@ -188,13 +247,6 @@ const absenceIn = ({ value }: Note): Absence => value as unknown as Absence;
 const isAway = ({ from, until }: Absence, now: number): boolean => from <= now && now < until;
 
 const timeOf = (time: number | Date): number => (time instanceof Date ? time.getTime() : time);
-
-function checkPerson(field: string, person: unknown): void {
-  checkValue(field, person, {
-    is: 'the id of a person, of 1 to 200 characters',
-    fits: (value) => typeof value === 'string' && value.length > 0 && value.length <= 200,
-  });
-}
 
 function invalid(field: string, message: string): UsageError {
   return new UsageError('invalid-options', { field }, message);

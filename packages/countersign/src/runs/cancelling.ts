@@ -8,7 +8,7 @@ import { ENDED } from './driving/wait.ts';
 import type { LoadedRun } from './port/store.ts';
 import { refusalOf } from './port/store-errors.ts';
 import { stateOfRun } from './requests/view.ts';
-import { withdrawing } from './requests/withdrawing.ts';
+import { withdrawing } from './requests/waiting/withdrawing.ts';
 import type { CancelOptions } from './run-options.ts';
 
 /**

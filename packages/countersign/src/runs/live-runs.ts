@@ -34,6 +34,7 @@ import type { Speaker } from './requests/left-to-others.ts';
 import { requestOutOfReach } from './requests/reach.ts';
 import { RunQueue } from './requests/serialize-decisions.ts';
 import { type RunRequest, type SettledFacts, settledFacts, viewOf } from './requests/view.ts';
+import { type RemovedVoter, withdrawVotes } from './requests/waiting/removed-voter.ts';
 import {
   checkAfter,
   checkId,
@@ -96,6 +97,11 @@ export class LiveRuns {
   /** The person as they would vote, with the roles that the sign-in and `people` know. For `voteRights` of `countersign/ui`. */
   votersFor(by: string, roles: readonly string[] = []): Promise<readonly Voter[]> {
     return votersFor(this.#drives.people, by, roles);
+  }
+
+  /** Withdraws the votes of a person who was removed. Resolves with false if the request has none. */
+  withdrawVotes(requestId: string, removed: RemovedVoter): Promise<boolean> {
+    return this.decisions.run(runIdOf(requestId), () => withdrawVotes(this.#drives, requestId, removed));
   }
 
   /** The votes that a pending request needs and that nobody who is known can give. */

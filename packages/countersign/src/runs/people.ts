@@ -22,6 +22,8 @@ export type People = {
   readonly membersOf?: (role: string) => MaybePromise<readonly string[]>;
   /** Where a person can be reached. Undefined if the directory does not know them. */
   readonly contactOf?: (person: string) => MaybePromise<Contact | undefined>;
+  /** False for those who have left: they neither sign in nor vote. It is asked about everyone who does, programs with tokens too. */
+  readonly isActive?: (person: string) => MaybePromise<boolean>;
   /** All roles that exist. A policy that names another one is refused where it is defined. */
   readonly roles?: readonly string[];
 };
@@ -39,6 +41,8 @@ type Delegations = {
   delegateOf(person: string): Promise<string | undefined>;
   /** The people who are away, and for whom this person decides. */
   actsFor(person: string): Promise<readonly string[]>;
+  /** Throws `not-allowed` if the person was removed. */
+  refuseRemoved(person: string): Promise<void>;
 };
 
 /** Methods of the directory stay methods: it may be an object of a class. */
@@ -53,6 +57,7 @@ export function directoryOf(people: People, absences: Delegations): Directory {
     delegationOf: (person) => absences.delegationOf(person),
     delegateOf: (person) => absences.delegateOf(person),
     actsFor: (person) => absences.actsFor(person),
+    refuseRemoved: (person) => absences.refuseRemoved(person),
   };
 }
 
@@ -68,6 +73,7 @@ export async function voterOf(
 ): Promise<Voter> {
   const { roles: given = [], onBehalfOf, digest, signature, seenForMs } = options;
   const about = defined({ digest, signature, seenForMs });
+  if (by !== null) await people.refuseRemoved(by);
   if (onBehalfOf !== undefined) return { ...(await delegateVoter(people, by, onBehalfOf)), ...about };
   const own = await voter(people, by, given);
   if (by === null || mayVote({ by, ...own })) return { ...own, ...about };

@@ -1,6 +1,6 @@
 // The options of `ai.runs`, and their checks, so that every store behaves the same.
 
-import type { GrantRequest } from '../core/authority/grant.ts';
+import type { GrantRequest } from '../core/authority/grants/grant.ts';
 import { UsageError } from '../core/errors.ts';
 import { isObject, type Json } from '../core/json.ts';
 import {

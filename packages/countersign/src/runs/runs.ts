@@ -23,13 +23,10 @@ import { checkRunId, runNotEnded, unknownRequest } from './port/run-id.ts';
 import { mapValid } from './port/skip-invalid.ts';
 import { type Stats, type StatsOptions, statsQuery } from './port/stats.ts';
 import type { LoadedRun, Page, Store, StoredEvent } from './port/store.ts';
-import { ASSIGN_OPTIONS, type AssignOptions, assign } from './requests/assigning.ts';
 import { runIdOf } from './requests/card.ts';
-import { COMMENT_OPTIONS, type CommentOptions, comment } from './requests/commenting.ts';
 import type { DecideResult } from './requests/deciding.ts';
 import type { DecisionInput } from './requests/decision.ts';
 import { type ReapplyOptions, reapplyPolicy } from './requests/reapplying.ts';
-import { recallOf } from './requests/recalling.ts';
 import {
   type ListedRun,
   listedRun,
@@ -39,6 +36,9 @@ import {
   requestView,
   viewOf,
 } from './requests/view.ts';
+import { ASSIGN_OPTIONS, type AssignOptions, assign } from './requests/waiting/assigning.ts';
+import { COMMENT_OPTIONS, type CommentOptions, comment } from './requests/waiting/commenting.ts';
+import { recallOf } from './requests/waiting/recalling.ts';
 import {
   CANCEL_OPTIONS,
   type CancelOptions,

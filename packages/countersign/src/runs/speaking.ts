@@ -14,11 +14,11 @@ import type { LoadedRun } from './port/store.ts';
 import { refusalOf } from './port/store-errors.ts';
 import { newlyInDoubt, openCallIds, pendingCards } from './requests/card.ts';
 import type { Say } from './requests/deciding.ts';
-import { expireCards, fetchTimeIfExpired, type Settling } from './requests/expiry.ts';
 import { areLeftToOthers, type Speaker } from './requests/left-to-others.ts';
 import { dryRun } from './requests/recording.ts';
 import { stateOf, stateOfRun } from './requests/view.ts';
-import { withdrawing } from './requests/withdrawing.ts';
+import { expireCards, fetchTimeIfExpired, type Settling } from './requests/waiting/expiry.ts';
+import { withdrawing } from './requests/waiting/withdrawing.ts';
 
 /**
  * `signal` stops waiting for the worker that drives the run; then nothing is recorded. A doubt raised after the first `seen`

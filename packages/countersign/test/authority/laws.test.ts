@@ -1,7 +1,7 @@
 // The laws of authority, with random rules, policies, people, votes and grants.
 import fc from 'fast-check';
 import { describe, expect } from 'vitest';
-import { whyNotCovered } from '../../src/core/authority/grant.ts';
+import { whyNotCovered } from '../../src/core/authority/grants/grant.ts';
 import { mayDecide } from '../../src/core/authority/may-decide.ts';
 import { type CallAsked, type CallRule, mayRun } from '../../src/core/authority/may-run.ts';
 import { deadlineMayApprove, namesDeciders, type Policies, type Vote } from '../../src/core/authority/policy.ts';

@@ -1,5 +1,5 @@
 // Freezes: a covered call does not start, whatever lets it run, until enough people have lifted the freeze.
-import { memoryStore } from 'countersign';
+import { memoryStore, z } from 'countersign';
 import { sqliteStore } from 'countersign/sqlite';
 import { describe, expect, test } from 'vitest';
 import { temporaryFolder } from '../stores/folder.ts';
@@ -66,6 +66,41 @@ describe.each(Object.entries(STORES))('a freeze on %s', (_name, open) => {
     expect((await ai.runs.wait(run.id)).status).toBe('done');
     expect(ran).toEqual(['look {"at":"it"}']);
     expect((await ai.runs.verify(run.id)).ok).toBe(true);
+  });
+
+  test('a call inside a sub-agent goes on even if the freeze ends while a call beside it waits for a person', async () => {
+    const { ai, ran, start, approveAll } = openBank(open());
+    const { id } = await ai.freezes.freeze({ tools: ['look'], ...HACKED }, ACT);
+    const calls = [
+      ['look', {}],
+      ['pay', {}],
+    ];
+    const run = await start([['helper', { prompt: JSON.stringify(calls) }]]);
+    await ai.freezes.lift(id, ACT);
+    expect((await approveAll(run.id)).status).toBe('done');
+    expect(ran.toSorted()).toEqual(['look {}', 'pay {}']);
+  });
+
+  test('a call inside a sub-agent goes on even if the freeze ends while a call beside it runs', async () => {
+    const { ai, ran, look } = openBank(open());
+    let finish = (): void => undefined;
+    const running = new Promise<void>((resolve) => {
+      finish = resolve;
+    });
+    const slow = ai.defineTool({ name: 'slow', description: 'Waits.', inputSchema: z.any() }, () => running);
+    const inner = ai.defineAgent({ name: 'inner', tools: [slow, look] });
+    const outer = ai.defineAgent({ name: 'outer', tools: [inner] });
+    const freeze = await ai.freezes.freeze({ tools: ['look'], ...HACKED }, ACT);
+    const calls = JSON.stringify([
+      ['look', {}],
+      ['slow', {}],
+    ]);
+    const { id } = await outer.start(JSON.stringify([['inner', { prompt: calls }]]));
+    await expect.poll(async () => JSON.stringify(await ai.runs.recorded(id))).toContain('call-frozen');
+    await ai.freezes.lift(freeze.id, ACT);
+    finish();
+    expect((await ai.runs.wait(id, { timeoutMs: 10_000 })).status).toBe('done');
+    expect(ran).toEqual(['look {}']);
   });
 
   test('an approved call inside a sub-agent waits, and runs once', async () => {

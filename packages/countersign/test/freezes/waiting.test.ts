@@ -1,6 +1,6 @@
 // What waited for a freeze: old approvals are asked about again, grants and rules do not pass, and restored stores start frozen.
 import { copyFileSync } from 'node:fs';
-import { memoryStore } from 'countersign';
+import { memoryStore, z } from 'countersign';
 import { sqliteStore } from 'countersign/sqlite';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { temporaryFolder } from '../stores/folder.ts';
@@ -77,6 +77,82 @@ function dyingAfterLift(store: ReturnType<typeof memoryStore>): ReturnType<typeo
   const list = async () => Promise.reject(new Error('The process died.'));
   return bound(store, { notes: bound(store.notes, { list }) });
 }
+
+test('a freeze that ends while the start of a sub-agent call is judged by it keeps nothing', async () => {
+  const store = memoryStore();
+  const { ai, ran, start, types } = openBank(liftedAtFirstJudgement(store));
+  await ai.freezes.freeze({ tools: ['look'], ...HACKED }, ACT);
+  const run = await start([['helper', { prompt: JSON.stringify([['look', {}]]) }]]);
+  expect(run.status).toBe('done');
+  expect(ran).toEqual(['look {}']);
+  expect((await types(run.id)).length).toBeLessThan(20);
+
+  /** Someone lifts the freeze after the start was judged by it, and before that is recorded. */
+  function liftedAtFirstJudgement(own: ReturnType<typeof memoryStore>) {
+    let isLifted = false;
+    const append: typeof own.append = async (given) => {
+      if (!isLifted && JSON.stringify(given.events).includes('call-frozen')) {
+        isLifted = true;
+        const { ai: other } = openBank(own);
+        for (const { id } of await other.freezes.list()) await other.freezes.lift(id, { ...ACT, drive: false });
+      }
+      return own.append(given);
+    };
+    return { ...own, append };
+  }
+});
+
+test.each([
+  ['an idempotent call', 'fetch', {}],
+  ['a sub-agent', 'inner', { prompt: '[["fetch", {}]]' }],
+] as const)(
+  '%s that its process left in the middle is continued once, after the freeze is lifted',
+  async (_name, tool, input) => {
+    let now = 1_000_000;
+    const store = memoryStore({ now: () => now });
+    let isDead = false;
+    const open = (own: typeof store, body: () => Promise<string>) => {
+      const { ai } = openBank(own, { clock: () => now, leaseMs: 1_000 });
+      const fetch = ai.defineTool(
+        { name: 'fetch', description: 'Reads.', inputSchema: z.any(), idempotent: true },
+        body,
+      );
+      const inner = ai.defineAgent({ name: 'inner', tools: [fetch] });
+      return { ai, outer: ai.defineAgent({ name: 'outer', tools: [fetch, inner] }) };
+    };
+    let begun = (): void => undefined;
+    const isBegun = new Promise<void>((resolve) => {
+      begun = resolve;
+    });
+    const dying = new Proxy(store, {
+      get: (own, name) => {
+        const value = Reflect.get(own, name);
+        if (typeof value !== 'function') return value;
+        return (...given: never[]) => (isDead ? new Promise(() => undefined) : Reflect.apply(value, own, given));
+      },
+    });
+    const first = open(dying, () => {
+      begun();
+      return new Promise(() => undefined);
+    });
+    const { id } = await first.outer.start(JSON.stringify([[tool, input]]), { by: 'ann' });
+    await isBegun;
+    isDead = true;
+    let bodies = 0;
+    const { ai } = open(store, async () => `${++bodies}`);
+    const freeze = await ai.freezes.freeze(HACKED, ACT);
+    now += 60_000;
+    const worker = ai.runs.work({ pollMs: 5 });
+    onTestFinished(() => void worker.stop());
+    await expect.poll(async () => JSON.stringify(await ai.runs.recorded(id))).toContain('call-frozen');
+    await expect.poll(async () => (await ai.runs.get(id)).status).toBe('waiting');
+    expect((await ai.runs.recorded(id)).length).toBeLessThan(20);
+    expect(bodies).toBe(0);
+    await ai.freezes.lift(freeze.id, ACT);
+    await expect.poll(async () => (await ai.runs.get(id)).status).toBe('done');
+    expect(bodies).toBe(1);
+  },
+);
 
 test('a grant does not let a frozen call pass', async () => {
   const { ai, ran, start, requestIds } = openBank(memoryStore());

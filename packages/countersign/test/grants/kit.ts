@@ -8,6 +8,7 @@ import {
   type Json,
   type Model,
   NotPerformed,
+  type Rule,
   type RunRequest,
   z,
 } from 'countersign';
@@ -43,6 +44,7 @@ type Options = {
   readonly clock?: () => number;
   readonly leaseMs?: number;
   readonly model?: Model;
+  readonly rules?: readonly Rule[];
   /** Makes the payment outside. */
   readonly act?: (name: string, key: string, output: Json) => Promise<Json>;
 };

@@ -1,16 +1,30 @@
 // A process that starts runs with one payment each, all at the same moment, and reports how they ended.
+import { appendFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
+import type { Json, Rule } from '../../src/index.ts';
 import { openStore, type Place } from '../crash/bank.ts';
 import { openPayer } from './kit.ts';
 
-export type RaceOptions = { readonly place: Place };
+/** With `rules`, no payment asks for itself. Each payment is a line of the file `paid`. */
+export type RaceOptions = {
+  readonly place: Place;
+  readonly paid?: string;
+  readonly rules?: readonly Rule[];
+  readonly leaseMs?: number;
+};
 export type Race = { readonly at: number; readonly runs: number; readonly amount: number };
 /** How many payments were made here, and how many runs wait for a person. */
 export type Raced = { readonly paid: number; readonly waiting: number };
 
 const options: RaceOptions = JSON.parse(process.argv[2] ?? '{}');
-const { ai, start, paid } = openPayer(openStore(options.place));
+const { place, rules, paid: file, leaseMs } = options;
+const act = async (_name: string, key: string, output: Json): Promise<Json> => {
+  if (file) appendFileSync(file, `${key}\n`);
+  return output;
+};
+const open = rules ? { act, rules, ...(leaseMs && { leaseMs }) } : {};
+const { ai, start, paid } = openPayer(openStore(place), rules ? { needsApproval: false } : {}, open);
 await ai.runs.list({ limit: 1 });
 process.stdout.write('ready\n');
 for await (const line of createInterface({ input: process.stdin })) {

@@ -9,8 +9,8 @@ import {
   grantStatus,
   mayUse,
   withoutUses,
-} from '../../src/core/authority/grant.ts';
-import { grantProblem } from '../../src/core/authority/grant-problem.ts';
+} from '../../src/core/authority/grants/grant.ts';
+import { grantProblem } from '../../src/core/authority/grants/grant-problem.ts';
 import { compareDecimals, sumOf } from '../../src/core/decimal.ts';
 import { law } from './law.ts';
 

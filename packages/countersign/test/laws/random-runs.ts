@@ -156,6 +156,7 @@ function collected(call: Call, picks: Picks): readonly Fact[] {
       { type: 'vote-cast', requestId: id, vote: { by: pick(picks, PEOPLE), decision: { type: 'approve' } } },
       { type: 'request-assigned', requestId: id, to: pick(picks, ['bob', null]), by: 'ann' },
       { type: 'request-commented', requestId: id, by: 'ann', text: 'Hm.' },
+      { type: 'votes-withdrawn', requestId: id, of: pick(picks, PEOPLE), by: 'root' },
       { type: 'request-escalated', requestId: id, to: { people: ['dan'] } },
     ]),
   ];

@@ -1,5 +1,5 @@
 // Calls at the root or inside sub-agents that started and have an unknown outcome.
-import type { AgentConfig } from 'countersign';
+import { type AgentConfig, NotPerformed } from 'countersign';
 import { expect, test } from 'vitest';
 import { eventually } from '../eventually.ts';
 import {
@@ -38,6 +38,36 @@ test.each(EVERYWHERE)(
     expect(text).toMatch(/unknown whether it took effect/);
   },
 );
+
+test.each([
+  ['an idempotent tool', true],
+  ['a tool that a person ran again', false],
+])('%s that did nothing the second time may have acted the first time', async (_name, idempotent) => {
+  const { open, takeOver, effects } = world();
+  const define: Define = (ai, nth) => {
+    const body = () => {
+      effects.push(`start ${nth}`);
+      if (nth === 1) return STUCK;
+      throw new NotPerformed('The other side refused.');
+    };
+    return placed(ai, 'root', {
+      tools: [tool(ai, 'pay', body, { needsApproval: true, idempotent })],
+      model: script([[call('pay')]]),
+    });
+  };
+  const one = open(define);
+  await one.root.start('Go', { runId: 'c' });
+  await one.runs.settled();
+  await one.runs.decide(only(await waiting(one.runs)), 'approve', { by: 'ann' });
+  await eventually(() => expect(effects).toEqual(['start 1']));
+  const { runs } = await takeOver('c', define);
+  if (!idempotent) await runs.decide(only(await waiting(runs)), { type: 'restart' }, { by: 'ann' });
+  await eventually(async () => expect((await runs.get('c')).status).toBe('done'));
+  expect(effects).toEqual(['start 1', 'start 2']);
+  const settled = (await runs.recorded('c')).find(({ type }) => type === 'call-settled');
+  expect(settled).toMatchObject({ result: { type: 'error', mayHaveActed: true } });
+  expect(JSON.stringify(settled)).not.toContain('did nothing');
+});
 
 test('only a message sent after the question withdraws a doubt two levels down', async () => {
   const { open, pass, effects } = world();

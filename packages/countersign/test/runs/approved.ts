@@ -47,6 +47,7 @@ export async function approved() {
       leaseMs: LEASE_MS,
       limits: { maxTurns: 8 },
       clock,
+      processClock: clock,
       sleep,
       claim: claim === 'hold' ? { held: token } : claim,
       onAppended: () => undefined,

@@ -195,6 +195,13 @@ describe('a document whose hash was made to fit', () => {
   });
 });
 
+test('a request has no card if its deadline was over before the store had it', async () => {
+  const file = forged((draft) => {
+    draft.requests.find(({ tool }: { tool: string }) => tool === 'late').shown = null;
+  });
+  expect(await verifyEvidence(file)).toMatchObject({ ok: true, problems: [] });
+});
+
 describe('a document whose chain was made to fit', () => {
   const approvalOf5 = () => indexOf('decision-made', ({ decision }) => decision.input?.amount === 4);
 

@@ -21,7 +21,7 @@ type Plain<T> = 0 extends 1 & T
       ? { -readonly [Field in keyof T]: Field extends Loose ? any : Plain<Exclude<T[Field], undefined>> }
       : T;
 /** JSON, and what code checks: the policy of a rule has durations and functions. */
-type Loose = 'equals' | 'oneOf' | 'schema' | 'policy';
+type Loose = 'equals' | 'oneOf' | 'schema' | 'policy' | 'per';
 
 expectTypeOf<Plain<z.infer<typeof WhoSchema>>>().toEqualTypeOf<Plain<Who>>();
 expectTypeOf<Plain<z.infer<typeof ConditionSchema>>>().toEqualTypeOf<Plain<Condition>>();

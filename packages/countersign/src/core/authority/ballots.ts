@@ -96,6 +96,10 @@ function progressAfter(before: RequestProgress, event: BallotEvent): RequestProg
       const comment = { number, by, text, mentions, ...defined({ at }) };
       return { ...before, comments: [...comments, comment].slice(-NEWEST_COMMENTS) };
     }
+    case 'votes-withdrawn': {
+      const without = (vote: Vote): Vote => (peopleOf(vote).includes(event.of) ? { ...vote, withdrawn: true } : vote);
+      return { ...before, votes: before.votes.map(without) };
+    }
     case 'policy-applied':
       return {
         ...before,

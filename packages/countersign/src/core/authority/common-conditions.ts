@@ -1,7 +1,7 @@
 // What inputs have in common: the limits that a grant for more of them would have.
 import { type Json, sameJson } from '../json.ts';
 import type { Condition } from './condition.ts';
-import { isAmount } from './grant-maximum.ts';
+import { isAmount } from './grants/grant-maximum.ts';
 
 /** Of an input. */
 const MOST_FIELDS = 50;

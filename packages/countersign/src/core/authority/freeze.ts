@@ -3,7 +3,7 @@ import { InvariantError } from '../errors.ts';
 import { mayDecide } from './may-decide.ts';
 import type { Ballot, Policies, Policy, Vote } from './policy.ts';
 import { isLike } from './rule.ts';
-import { type Missing, tally } from './tally.ts';
+import { type Missing, peopleOf, tally } from './tally.ts';
 
 /** Which calls are frozen. All of it must hold; without anything, every call is. In names of tools, `*` stands for any characters. */
 export type FreezeMatch = {
@@ -29,7 +29,9 @@ export type Freeze = Frozen & FreezeMatch;
 export type FreezeEvent =
   | { readonly type: 'frozen'; readonly freeze: Freeze; readonly lift: Policies }
   /** `joins`: policies of the process that took the vote, which it must satisfy too. */
-  | { readonly type: 'vote-cast'; readonly at: number; readonly vote: Vote; readonly joins?: readonly Policy[] };
+  | { readonly type: 'vote-cast'; readonly at: number; readonly vote: Vote; readonly joins?: readonly Policy[] }
+  /** This person was removed: their votes to lift it count no longer. */
+  | { readonly type: 'votes-withdrawn'; readonly at: number; readonly of: string };
 
 export type FreezeState = {
   readonly freeze: Freeze;
@@ -66,6 +68,11 @@ export function foldFreeze([first, ...rest]: readonly FreezeEvent[]): FreezeStat
   for (const event of rest) {
     if (event.type === 'frozen') throw new InvariantError('invariant', {}, 'The record of a freeze has two freezes.');
     if (state.lifted) continue;
+    if (event.type === 'votes-withdrawn') {
+      const votes = state.votes.filter((vote) => !peopleOf(vote).includes(event.of));
+      state = { ...state, votes, missing: missingOf(state.lift, ballotOf({ freeze, votes })) };
+      continue;
+    }
     const joined: Policies = [...state.lift, ...(event.joins ?? [])];
     const ballot = ballotOf(state, event.vote);
     const counted = { lift: joined, votes: ballot.votes, missing: missingOf(joined, ballot) };

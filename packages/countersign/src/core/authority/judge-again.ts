@@ -1,8 +1,8 @@
 // Judges a call of the past again, from its record: what would become of it under other rules, policies and grants.
 
 import { sameJson } from '../json.ts';
-import { type Grant, type GrantEvent, whyNotCovered } from './grant.ts';
-import { type Offer, offered } from './grant-offer.ts';
+import { type Grant, type GrantEvent, whyNotCovered } from './grants/grant.ts';
+import { type Offer, offered } from './grants/grant-offer.ts';
 import { type CallAsked, type CallRule, mayRun, withDeciders } from './may-run.ts';
 import { ANYONE, EVERYTHING, type Policies, type Policy, type Who } from './policy.ts';
 import { goesByOrigin, ruleSays } from './rule.ts';

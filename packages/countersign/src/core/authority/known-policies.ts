@@ -2,7 +2,7 @@
 import { isObject } from '../json.ts';
 import type { RunEvent } from '../run/event.ts';
 import type { Condition } from './condition.ts';
-import type { GrantMaximum } from './grant-maximum.ts';
+import type { GrantMaximum } from './grants/grant-maximum.ts';
 import { ANYONE, type Group, type Policies, type Policy, type Who } from './policy.ts';
 
 /** False if a later release wrote a policy of the event: this one would miss some of its requirements. */

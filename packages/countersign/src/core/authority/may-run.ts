@@ -1,5 +1,5 @@
 // May this call run? Sources join: each may add a condition, and none removes that of another.
-import { type GrantState, mayUse } from './grant.ts';
+import { type GrantState, mayUse } from './grants/grant.ts';
 import { ANYONE, namesDeciders, type Policies, type Policy, type Who } from './policy.ts';
 import { type CallFacts, type RuleMatch, ruleSays, type Then } from './rule.ts';
 

@@ -1,7 +1,7 @@
 // Policies: who must decide a request, and how many of them, as data that is recorded with it.
 import type { Json } from '../json.ts';
 import type { Condition } from './condition.ts';
-import type { GrantMaximum } from './grant-maximum.ts';
+import type { GrantMaximum } from './grants/grant-maximum.ts';
 
 /** People by their ids, and by their roles. */
 export type Who = { readonly people?: readonly string[]; readonly roles?: readonly string[] };
@@ -70,6 +70,8 @@ export type Vote = {
   readonly signature?: Json;
   /** How long the card was in front of the voter. */
   readonly seenForMs?: number;
+  /** The voter, or the person whom they stood in for, was removed before the request was settled. It counts no longer. */
+  readonly withdrawn?: true;
 };
 
 /** People to whom a request was escalated. With `policy`, they count only for the policy at this place. */

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { toJson } from '../json.ts';
 import { shown } from '../options.ts';
 import { ORIGINS } from '../origin/origin.ts';
-import { isAmount, MOST_USES } from './grant-maximum.ts';
+import { isAmount, MOST_USES } from './grants/grant-maximum.ts';
 
 /** More votes than this are a mistake. */
 const MOST_VOTES = 100;
@@ -148,6 +148,23 @@ function build() {
     'an object such as { where, uses: 10, expiresAt }',
   );
 
+  const LimitSchema = fields(
+    {
+      calls: wholeNumberTo(MOST_USES).optional(),
+      sum: FieldSchema.optional(),
+      most: amount.optional(),
+      per: z.union([z.number(), z.string()], must('a duration, such as "1h"')),
+      each: z.enum(['tool', 'agent', 'person'], must('one of tool, agent, person')).optional(),
+    },
+    'an object such as { calls: 20, per: "1h" }',
+  )
+    .refine(({ sum, most }) => (sum === undefined) === (most === undefined), {
+      error: 'needs `sum` and `most` together, such as { sum: "amount", most: 5000, per: "1d" }',
+    })
+    .refine(({ calls, sum }) => calls !== undefined || sum !== undefined, {
+      error: 'limits nothing; give `calls`, or `sum` and `most`',
+    });
+
   /** An undefined field may be one that was not found. Left out, the rule would be for other calls than intended. */
   const RuleSchema = fields(
     {
@@ -159,7 +176,10 @@ function build() {
         z.enum(['read-only', 'reversible', 'irreversible'], must('one of read-only, reversible, irreversible')),
       ),
       where: z.exactOptional(conditions),
-      then: z.exactOptional(z.enum(['allow', 'ask', 'deny', 'observe'], must('one of allow, ask, deny, observe'))),
+      then: z.exactOptional(
+        z.enum(['allow', 'ask', 'deny', 'observe', 'freeze'], must('one of allow, ask, deny, observe, freeze')),
+      ),
+      limit: z.exactOptional(LimitSchema),
       policy: z.exactOptional(
         z.union([z.string(), z.record(z.string(), z.any())], must('the name of a policy, or a policy')),
       ),

@@ -81,7 +81,8 @@ export function standingVotes(votes: readonly Vote[]): readonly Vote[] {
     const kept = standing.filter((earlier) => !peopleOf(earlier).some((person) => people.includes(person)));
     standing.splice(0, standing.length, ...kept, vote);
   }
-  return standing;
+  // Last: a withdrawn vote does not bring back those that it replaced.
+  return standing.filter(({ withdrawn }) => !withdrawn);
 }
 
 /** The last edit, and the votes after it. */

@@ -207,9 +207,9 @@ export function pendingRequestId({ phase }: Call): string | undefined {
   return phase.at === 'sub-agent-waiting' ? phase.requestId : undefined;
 }
 
-/** The freeze that keeps the call from starting, or a call in its sub-agent that stopped for it. */
-export function frozenOf({ frozen, phase, subAgent }: Call): Frozen | undefined {
-  if (frozen || phase.at !== 'sub-agent-held') return frozen;
+/** The freeze that keeps the call from starting, or a call in its sub-agent, whatever the others in that do. */
+function frozenOf({ frozen, phase, subAgent }: Call): Frozen | undefined {
+  if (frozen || phase.at === 'settled') return frozen;
   return subAgent?.recorded && frozenIn(subAgent.recorded.state);
 }
 

@@ -288,6 +288,14 @@ type BallotFact =
       readonly text: string;
       readonly mentions?: readonly string[];
     }
+  /** A person was removed by another: their votes, and those on their behalf, count no longer. */
+  | {
+      readonly type: 'votes-withdrawn';
+      readonly requestId: string;
+      readonly of: string;
+      readonly by: string | null;
+      readonly reason?: string;
+    }
   /** The policies of a pending request were replaced. */
   | {
       readonly type: 'policy-applied';
@@ -334,6 +342,7 @@ const TYPES: { readonly [type in Fact['type']]: true } = {
   'request-escalated': true,
   'request-assigned': true,
   'request-commented': true,
+  'votes-withdrawn': true,
   'policy-applied': true,
   'run-failed': true,
   'run-went-on': true,

@@ -30,7 +30,8 @@ export function next(state: State, limits: Limits): Step {
     const doubtful: Call[] = [];
     const ready: Call[] = [];
     for (const call of state.turn.calls) {
-      if (call.phase.at === 'started' && call.phase.host === undefined) doubtful.push(call);
+      // A frozen call that had started may not go on either.
+      if (call.phase.at === 'started' && call.phase.host === undefined && !call.frozen) doubtful.push(call);
       else if (isReady(call, limits)) ready.push(call);
     }
     if (doubtful.length > 0) return { do: 'settle-doubt', calls: doubtful };

@@ -109,6 +109,7 @@ export function fold(state: State, event: RunEvent): State {
     case 'request-escalated':
     case 'request-assigned':
     case 'request-commented':
+    case 'votes-withdrawn':
     case 'policy-applied':
       return { ...state, ballots: foldBallot(state.ballots, event) };
     case 'run-failed':

@@ -91,6 +91,13 @@ export type TimelineEntry = {
     }
   | { readonly type: 'request-commented'; readonly call: TimelineCall; readonly by: string; readonly text: string }
   | {
+      readonly type: 'votes-withdrawn';
+      readonly call: TimelineCall;
+      readonly of: string;
+      readonly by: string | null;
+      readonly reason?: string;
+    }
+  | {
       readonly type: 'policy-applied';
       readonly call: TimelineCall;
       readonly policies: Policies;
@@ -236,6 +243,7 @@ class Conversation {
       case 'request-escalated':
       case 'request-assigned':
       case 'request-commented':
+      case 'votes-withdrawn':
       case 'policy-applied':
         return [this.#ballotEntry(event) ?? ballotEntry(event, UNKNOWN_CALL)];
       case 'run-failed':
@@ -299,6 +307,8 @@ function ballotEntry(event: BallotEvent, call: TimelineCall): NewEntry {
       return { type: event.type, call, to: event.to, by: event.by };
     case 'request-commented':
       return { type: event.type, call, by: event.by, text: event.text };
+    case 'votes-withdrawn':
+      return defined({ type: event.type, call, of: event.of, by: event.by, reason: event.reason });
     case 'policy-applied':
       return { type: event.type, call, policies: event.policies, by: event.by };
   }

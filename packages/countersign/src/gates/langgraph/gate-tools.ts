@@ -3,7 +3,7 @@ import type { StructuredToolInterface } from '@langchain/core/tools';
 import { interrupt, isGraphInterrupt } from '@langchain/langgraph';
 import { OutcomeUnknown, UsageError } from '../../core/errors.ts';
 import type { SchemaInput } from '../../loop/tool/schema.ts';
-import type { GateResult } from '../../runs/gates/gate.ts';
+import type { GateResult } from '../../runs/gates/gate-result.ts';
 import { GatedCalls, type GateToolsOptions, outputOrText } from '../gated-calls.ts';
 import { readOutput, writeOutput } from './outputs.ts';
 

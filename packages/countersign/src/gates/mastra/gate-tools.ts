@@ -3,7 +3,7 @@ import type { Tool, ToolExecutionContext } from '@mastra/core/tools';
 import { OutcomeUnknown, UsageError } from '../../core/errors.ts';
 import { isObject } from '../../core/json.ts';
 import type { SchemaInput } from '../../loop/tool/schema.ts';
-import type { GateResult } from '../../runs/gates/gate.ts';
+import type { GateResult } from '../../runs/gates/gate-result.ts';
 import { GatedCalls, type GateToolsOptions, outputOrText } from '../gated-calls.ts';
 
 /** Tools by the names that the model knows, as an agent of Mastra takes them. */

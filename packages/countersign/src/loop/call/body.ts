@@ -1,6 +1,6 @@
 // The body of a call: record its start, run it, record its result.
 
-import { stepsIn } from '../../core/authority/plan.ts';
+import { stepsIn } from '../../core/authority/grants/plan.ts';
 import { CountersignError, messageOf, NotPerformed, OutcomeUnknown } from '../../core/errors.ts';
 import { copyOf, type Json } from '../../core/json.ts';
 import type { Message } from '../../core/messages/message.ts';
@@ -11,8 +11,9 @@ import type { Driver, Run } from '../run.ts';
 import type { ToolDefinition } from '../tool/definition.ts';
 import { HeldSignal, InterruptSignal, LeftSignal, LostSignal, rememberRequests } from '../tool/signal.ts';
 import { bodyContext, subAgentContext } from './body-context.ts';
+import { limitRules } from './judging/limits.ts';
 import { holdSubAgent, pauseInBody, pauseSubAgent } from './pause.ts';
-import { bodyResult, failedInBody, settle } from './result.ts';
+import { bodyResult, failedInBody, mayHaveStartedBefore, settle } from './result.ts';
 
 /** Runs the body once its start is recorded, and records its result or its request. The call of an outside program waits for it. */
 export async function runBody(
@@ -90,8 +91,11 @@ function recordFailure(run: Run, driver: Driver, tool: ToolDefinition, call: Cal
   }
   if (error instanceof NotPerformed) {
     const line = messageOf(error);
+    if (mayHaveStartedBefore(tool, call))
+      return settle(run, call, failedInBody(tool, call, `The tool ${call.name} failed: ${sentence(line)}`, line));
     const refused: Result = { type: 'error', text: `The tool ${call.name} did nothing: ${line}`, line };
-    return settle(run, call, call.granted ? { ...refused, notPerformed: true } : refused);
+    const isCounted = call.granted || limitRules(driver, tool).length > 0;
+    return settle(run, call, isCounted ? { ...refused, notPerformed: true } : refused);
   }
   // An aborted body may or may not have acted: the call stays started and is in doubt.
   if (driver.signal?.aborted || (error instanceof OutcomeUnknown && !tool.idempotent)) return;

@@ -19,13 +19,14 @@ import { outputResult, settle } from './result.ts';
 export async function settleDoubt(run: Run, driver: Driver, call: Call): Promise<void> {
   const known = driver.tools.get(call.name);
   const tool = known && changedKind(known, call) === undefined ? known : undefined;
-  let against: Obstacle = { finding: '' };
+  const continued = tool?.continues?.(call.steps) ?? false;
+  let against: Obstacle = { finding: typeof continued === 'string' ? continued : '' };
   let bound = boundSoFar(call);
   try {
     const input = tool ? await validInput(tool, call) : undefined;
     if (tool && input?.ok) {
       bound = await boundTo(tool, call, input.value);
-      if (isHarmless(tool, call)) {
+      if (isHarmless(tool, call) || continued === true) {
         const found = await obstacle(run, driver, tool, call, bound);
         if (!found) return runBody(run, driver, tool, call, input.value);
         against = found;

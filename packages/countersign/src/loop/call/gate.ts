@@ -1,19 +1,21 @@
 // May a call run? The gate answers, and asks a person where the tool says so.
 
+import { goesByOrigin } from '../../core/authority/rule.ts';
 import { isObject, type Json, toJson } from '../../core/json.ts';
 import type { Bound, Previews } from '../../core/request/request.ts';
-import type { Call, MayHaveActed } from '../../core/run/call.ts';
+import { type Call, callOf, type MayHaveActed } from '../../core/run/call.ts';
 import type { Result } from '../../core/run/event.ts';
 import { revisedBy } from '../../core/run/sent-back.ts';
 import type { MaybePromise } from '../maybe-promise.ts';
 import type { Driver, Run } from '../run.ts';
 import { requestPayload } from '../tool/ask-gate.ts';
-import type { Approval, ToolDefinition } from '../tool/definition.ts';
+import type { Approval, Rule, ToolDefinition } from '../tool/definition.ts';
 import type { Policies } from '../tool/policies.ts';
 import { approvalContext } from './body-context.ts';
 import { runsWithOf, type ValidInput, validInput } from './bound-input.ts';
-import { governRequest, isRuled, judge, judgedPlainly } from './judge.ts';
-import type { Governed, Judging } from './judged.ts';
+import { governRequest, isRuled, judge, judgedPlainly } from './judging/judge.ts';
+import type { Governed, Judging } from './judging/judged.ts';
+import { countStart, limitRules } from './judging/limits.ts';
 import { type LazyOrigins, originsIn } from './origins.ts';
 import { ask, askUnavailable, asPayload, requestersOf } from './pause.ts';
 import { changedPreview, isCompared, previewOf } from './preview.ts';
@@ -60,6 +62,41 @@ async function passApproved(
 ): Promise<Accepted | undefined> {
   if (!(await grantStands(driver, call))) return passAsking(run, driver, tool, call, input);
   return (await staysTrue(run, driver, tool, call, input.value)) ? input : undefined;
+}
+
+/** The call may start as far as limits say, and counts from now on. Otherwise it asks, or has its result. */
+export function passLimits(
+  run: Run,
+  driver: Driver,
+  tool: ToolDefinition,
+  call: Call,
+  input: Accepted,
+): MaybePromise<boolean> {
+  if (call.starts > 0 || driver.limits.awaitCaller || !isRuled(tool)) return true;
+  const rules = limitRules(driver, tool);
+  return rules.length === 0 || countCall(run, driver, tool, { call, input, rules });
+}
+
+async function countCall(
+  run: Run,
+  driver: Driver,
+  tool: ToolDefinition,
+  { call: ready, input, rules }: { readonly call: Call; readonly input: Accepted; readonly rules: readonly Rule[] },
+): Promise<boolean> {
+  const call = callOf(run.state, ready.id) ?? ready;
+  const bound = await runsWithOf(tool, call, input.value);
+  const { runsWith: json = call.runsWith ?? call.input } = bound;
+  const agent = driver.asker?.agent ?? null;
+  const origins = rules.some(goesByOrigin) ? originsIn(run, driver, tool, call, { runsWith: json })() : undefined;
+  const facts = { ...tool.asks, tool: tool.name, agent, input: json, origins, isDescribed: tool.isDescribed === true };
+  for (;;) {
+    const full = await countStart(driver, rules, { callId: call.id, facts, isApproved: !isUndecided(call) });
+    if (!full || driver.signal?.aborted) return !full;
+    if (full.frozen) return run.freeze(call, full.frozen);
+    if (full.then === 'deny') settle(run, call, denied(call, full.reason ?? full.why));
+    // Others were first. It may have room again by now.
+    if (full.then === 'deny' || !(await askApproval(run, driver, tool, call, input.value))) return false;
+  }
 }
 
 async function passAsking(

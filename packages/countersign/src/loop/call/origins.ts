@@ -1,7 +1,7 @@
 // Where the values of a call came from: searched when the call asks, and only where somebody has marked a source or goes by origins.
 
 import { pathOf } from '../../core/authority/condition.ts';
-import { stepsIn } from '../../core/authority/plan.ts';
+import { stepsIn } from '../../core/authority/grants/plan.ts';
 import { forTool, goesByOrigin } from '../../core/authority/rule.ts';
 import { defined, type Json } from '../../core/json.ts';
 import { type FieldOrigin, type Origins, startsWith } from '../../core/origin/origin.ts';

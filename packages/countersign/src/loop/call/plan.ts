@@ -1,6 +1,6 @@
 // The tool with which an agent proposes a plan: its steps, each as the schema of its own tool reads it, and what their sources say.
 
-import { limitsOf, MOST_STEPS, type PlanStep, stepProblem, stepsIn } from '../../core/authority/plan.ts';
+import { limitsOf, MOST_STEPS, type PlanStep, stepProblem, stepsIn } from '../../core/authority/grants/plan.ts';
 import { ANYONE, type Policies, type Policy } from '../../core/authority/policy.ts';
 import { authoritySchemas, shapeProblem } from '../../core/authority/schemas.ts';
 import { policyFor } from '../../core/authority/tally.ts';
@@ -18,7 +18,7 @@ import type { Schema, Validation } from '../tool/schema.ts';
 import { shortTitle } from '../tool/title.ts';
 import { tool } from '../tool/tool.ts';
 import { runsWithOf } from './bound-input.ts';
-import type { Governed, Judged, Judging } from './judged.ts';
+import type { Governed, Judged, Judging } from './judging/judged.ts';
 import { originsOfStep } from './origins.ts';
 import { titleOf } from './title.ts';
 

@@ -28,6 +28,10 @@ export function failedInBody({ needsApproval }: ToolDefinition, { decided }: Cal
   return { type: 'error', text: `${text}${MAY_HAVE_ACTED}`, line, mayHaveActed: true };
 }
 
+/** An earlier start has an unknown outcome, so a body that did nothing knows only of itself. */
+export const mayHaveStartedBefore = ({ idempotent }: ToolDefinition, { starts, approvals }: Call): boolean =>
+  starts > 1 && (idempotent || approvals.includes('doubt'));
+
 const MAY_HAVE_ACTED =
   ' It may have taken effect anyway: do not assume that it did not, and do not repeat it without saying so.';
 

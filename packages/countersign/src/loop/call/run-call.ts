@@ -5,7 +5,7 @@ import { type Call, callOf, owesRecall } from '../../core/run/call.ts';
 import type { Driver, Run } from '../run.ts';
 import type { ToolDefinition } from '../tool/definition.ts';
 import { runBody } from './body.ts';
-import { changedKind, isNew, passGate } from './gate.ts';
+import { changedKind, isNew, passGate, passLimits } from './gate.ts';
 import { askUnavailable } from './pause.ts';
 import { askRecall } from './recall.ts';
 import { failed, settle } from './result.ts';
@@ -21,7 +21,10 @@ export async function runCall(run: Run, driver: Driver, call: Call): Promise<voi
     if (input === undefined || driver.signal?.aborted) return;
     const passed = callOf(run.state, call.id);
     if (passed && owesRecall(passed)) await askRecall(run, driver, tool, passed);
-    else await runBody(run, driver, tool, call, input.value);
+    else {
+      const counting = passLimits(run, driver, tool, call, input);
+      if (counting === true || (await counting)) await runBody(run, driver, tool, call, input.value);
+    }
   } catch (error) {
     const text = `The tool ${call.name} could not be run: ${messageOf(error)}`;
     // A schema may throw, for example when it looks something up. An approved call then waits, as if its input did not fit.

@@ -9,7 +9,7 @@ import { event, type Observed } from '../../core/run/event.ts';
 import type { Driver, Run } from '../run.ts';
 import type { ToolDefinition } from '../tool/definition.ts';
 import type { InterruptOptions } from '../tool/signal.ts';
-import type { Judged } from './judged.ts';
+import type { Judged } from './judging/judged.ts';
 import type { LazyOrigins } from './origins.ts';
 import { requestersOf, unaskedShown } from './pause.ts';
 import { askRecall } from './recall.ts';

@@ -90,6 +90,7 @@ export function eventChunks(event: RunEvent, before: State, after: State, index:
     case 'request-escalated':
     case 'request-assigned':
     case 'request-commented':
+    case 'votes-withdrawn':
     case 'policy-applied':
     case 'run-failed':
     case 'run-went-on':

@@ -1,7 +1,7 @@
 // What a tool is: its options, what its body gets, and what users and the loop see of it.
 
 import type { Condition } from '../../core/authority/condition.ts';
-import type { GrantMaximum } from '../../core/authority/grant-maximum.ts';
+import type { GrantMaximum } from '../../core/authority/grants/grant-maximum.ts';
 import type { Policies, Policy, Who } from '../../core/authority/policy.ts';
 import type { RuleMatch, Then } from '../../core/authority/rule.ts';
 import type { Json } from '../../core/json.ts';
@@ -100,13 +100,33 @@ declare const policyInput: unique symbol;
 /** The name of a policy, as `definePolicy` returns it. Tools whose input the policy cannot read do not take it. */
 export type PolicyHandle<Input = any> = string & { readonly [policyInput]?: (input: Input) => void };
 
+/** How many calls of a rule may start in any stretch of time, in all processes together. Calls that people approved count too. */
+export type RuleLimit = {
+  /** How many calls; 1,000 at most. */
+  readonly calls?: number;
+  /** The numeric field whose sum may not exceed `most`. A call without such a number is beyond the limit. */
+  readonly sum?: Condition['field'];
+  readonly most?: number;
+  /** Counted from each call backwards, such as `'1h'`. */
+  readonly per: Duration;
+  /** Counts for each of them on its own; by default all calls of the rule count together. `person`: who started the run. */
+  readonly each?: 'tool' | 'agent' | 'person';
+};
+
 /** Says which calls are allowed, ask, or are denied. Every rule that fits a call counts: `deny` beats `ask`, `ask` beats `allow`. */
 export type Rule = RuleMatch & {
   /**
    * `ask`, the default: people decide. `allow`: a call through a gate runs without a request, unless its tool or another rule asks.
    * `deny`: the call never runs. `observe`: the call runs as without the rule, and the record says whom the rule would have asked.
+   * `freeze`, only with `limit`: the tool is frozen until someone lifts that.
    */
-  readonly then?: Then;
+  readonly then?: Then | 'freeze';
+  /**
+   * The rule says nothing about calls within this limit; `then` is for calls beyond it.
+   * @example
+   * { tool: 'pay', limit: { sum: 'amount', most: 5_000, per: '1d', each: 'person' }, then: 'deny' }
+   */
+  readonly limit?: RuleLimit;
   /** Who must decide: the name of a policy, or the policy itself. By default any one person. */
   readonly policy?: string | PolicyConfig;
   /** Why it is denied, for the model; or observed, for people. */
@@ -367,6 +387,8 @@ export type ToolDefinition = Pick<
   readonly policies?: Policies;
   readonly idempotent: boolean;
   readonly commits: boolean;
+  /** Whether its body only continues if it runs again after these steps, or a sentence for the person who is asked instead. */
+  readonly continues?: (steps: ReadonlyMap<string, Json>) => boolean | string;
   readonly requestMetadata?: unknown;
   /** How its requests wait, unless the request itself says. */
   readonly asks: WaitOptions;

@@ -73,11 +73,12 @@ export class PolicyBook {
     const { labels, risk, reversibility } = asks;
     const call = { tool: name, agent: null, input: null, labels, risk, reversibility };
     const asking = this.rules.filter(({ agent: _any, ...rule }) => {
-      const says = body && !innerTools ? ruleSays(rule, rule.then ?? 'ask', call) : undefined;
+      const says =
+        body && !innerTools ? ruleSays(rule, rule.then === 'freeze' ? 'ask' : (rule.then ?? 'ask'), call) : undefined;
       return says === 'ask' || says === 'deny';
     });
     if (asking.length === 0) return 'never';
-    return asking.some(({ where, agent }) => !where && agent === undefined) ? 'always' : 'sometimes';
+    return asking.some(({ where, agent, limit }) => !where && agent === undefined && !limit) ? 'always' : 'sometimes';
   }
 
   /** A name of a policy is looked up when a run starts: a `countersign.config.ts` may define it after the tools. */

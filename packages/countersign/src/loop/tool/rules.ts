@@ -4,6 +4,7 @@ import { authoritySchemas, shapeProblem } from '../../core/authority/schemas.ts'
 import { UsageError } from '../../core/errors.ts';
 import { isObject } from '../../core/json.ts';
 import type { PolicyConfig, Rule, ToolDefinition } from './definition.ts';
+import { spanOf } from './duration.ts';
 import { checkPolicy, type Policies, refuseUnknownPolicy } from './policies.ts';
 
 export function checkRules(rules: unknown, roles: readonly string[] | undefined): void {
@@ -16,7 +17,11 @@ export function checkRules(rules: unknown, roles: readonly string[] | undefined)
   }
 }
 
-function contradiction({ policy, then = 'ask' }: Rule): string | undefined {
+function contradiction({ policy, then = 'ask', limit }: Rule): string | undefined {
+  if (limit && (then === 'allow' || then === 'observe'))
+    return `it has a limit, and \`then\` says what happens beyond it: \`ask\`, \`deny\` or \`freeze\`, not \`${then}\``;
+  if (limit && !((spanOf(limit.per)?.ms ?? 0) > 0)) return '`limit.per` must be a duration, such as "1h"';
+  if (!limit && then === 'freeze') return 'only a rule with a `limit` freezes. To freeze calls now, use `ai.freeze`';
   const hasPolicy = policy !== undefined && then !== 'ask' && then !== 'observe';
   return hasPolicy ? 'it has a policy and does not ask: leave out one of them' : undefined;
 }
@@ -56,9 +61,9 @@ export function checkConditionFields(
 
 type Source = { readonly who: string; readonly fields: readonly Condition['field'][] };
 
-function ruleConditions({ tool, where = [], policy }: Rule, named: Policies['named']): readonly Source[] {
+function ruleConditions({ tool, where = [], limit, policy }: Rule, named: Policies['named']): readonly Source[] {
   const who = `A rule for ${[tool ?? []].flat().join(', ')}`;
-  const fields = where.map(({ field }) => field);
+  const fields = [...where.map(({ field }) => field), ...(limit?.sum === undefined ? [] : [limit.sum])];
   return [...(fields.length > 0 ? [{ who, fields }] : []), ...policyConditions(policy, named, `The policy of ${who}`)];
 }
 

@@ -102,7 +102,8 @@ export class Drives implements Driving {
     { claim = 'take', context, onChunk, caller }: OpenOptions = {},
   ): OpenRun {
     const limits = limitsOf(agent, caller);
-    const journal = new Journal({ ...this.#options, run: record, state, limits, clock: this.clock, claim });
+    const clocks = { clock: this.clock, processClock: this.#options.clock };
+    const journal = new Journal({ ...this.#options, ...clocks, run: record, state, limits, claim });
     const onEvent = agent.onEvent && onceDurable(agent.onEvent, journal.begun);
     const emit = onChunk && onceDurable(onChunk, journal.begun);
     const run = new StoredRun(state, journal, { ...(emit && { emit }), ...(onEvent && { onEvent }) });

@@ -9,7 +9,7 @@ import { readRun } from '../port/read-run.ts';
 import { isAway, isStale } from '../port/store-errors.ts';
 import { warn } from '../port/warning.ts';
 import { trustedState } from '../requests/view.ts';
-import { withdrawing } from '../requests/withdrawing.ts';
+import { withdrawing } from '../requests/waiting/withdrawing.ts';
 import { endedLate, isAwaited, type LateResult, lateResults, underWay } from './late-results.ts';
 import type { AgentPort, DrivesOptions, Driving } from './open-run.ts';
 

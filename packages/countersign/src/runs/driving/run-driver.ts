@@ -17,9 +17,9 @@ import { fail } from '../journal/outcome.ts';
 import type { Renewals } from '../journal/renewals.ts';
 import { readRun } from '../port/read-run.ts';
 import { isAway, isLost, isStale } from '../port/store-errors.ts';
-import { expireCards, fetchTimeIfExpired } from '../requests/expiry.ts';
 import { askerOf } from '../requests/rejudge.ts';
 import { errorIn, trustedState } from '../requests/view.ts';
+import { expireCards, fetchTimeIfExpired } from '../requests/waiting/expiry.ts';
 import type { Live } from './live-chunks.ts';
 import type { AgentPort, Driving, OpenRun } from './open-run.ts';
 import type { LateRecorder } from './record-late-result.ts';
@@ -116,7 +116,8 @@ export class RunDriver {
     const withNext: Journal['withNext'] = (lookUp) => journal.withNext(lookUp);
     // Whoever had the run before may have given a grant with a decision on it.
     const since = journal.hasBegun ? performance.now() : 0;
-    return grantsOf({ store, clock, run: journal.started, since, withNext, flushed: () => journal.flushed() });
+    const tell = () => this.#drives.time.tell();
+    return grantsOf({ store, clock, tell, run: journal.started, since, withNext, flushed: () => journal.flushed() });
   }
 
   /** Returns false if the store cannot be asked. */

@@ -13,9 +13,9 @@ import type { Renewals } from '../journal/renewals.ts';
 import { readOn } from '../port/read-run.ts';
 import type { RunStatus } from '../port/store.ts';
 import { refusalOf } from '../port/store-errors.ts';
-import { dueEscalations, isEscalationDue } from '../requests/escalation.ts';
-import { expireCards, fetchTimeIfExpired, hasExpired } from '../requests/expiry.ts';
 import { trustedState } from '../requests/view.ts';
+import { dueEscalations, isEscalationDue } from '../requests/waiting/escalation.ts';
+import { expireCards, fetchTimeIfExpired, hasExpired } from '../requests/waiting/expiry.ts';
 import type { DriveOptions, DrivesOptions, Driving, OpenRun, StartedRun } from './open-run.ts';
 
 type TakeOptions = Pick<DriveOptions, 'context' | 'caller'>;

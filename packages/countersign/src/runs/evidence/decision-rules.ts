@@ -9,9 +9,9 @@ import type { Matched } from '../../core/run/decide.ts';
 import { isByDeadline, type PersonDecision } from '../../core/run/event.ts';
 import { digestOf, type PendingCard } from '../requests/card.ts';
 import { saidIn } from '../requests/decision.ts';
-import { endingOf } from '../requests/expiry.ts';
 import { inputThatRuns } from '../requests/input-that-runs.ts';
 import { ballotOf, policiesOn } from '../requests/progress.ts';
+import { endingOf } from '../requests/waiting/expiry.ts';
 
 /** A decision on a request, and the call that asked it. */
 export type Made = {

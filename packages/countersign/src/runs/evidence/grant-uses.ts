@@ -1,6 +1,6 @@
 // Whether the calls that ran under a grant were covered by it: its record, the use of the call, and its limits then.
 
-import { foldGrant, type GrantEvent, mayUse } from '../../core/authority/grant.ts';
+import { foldGrant, type GrantEvent, mayUse } from '../../core/authority/grants/grant.ts';
 import { messageOf } from '../../core/errors.ts';
 import type { Json } from '../../core/json.ts';
 import { fits } from '../grants/give.ts';

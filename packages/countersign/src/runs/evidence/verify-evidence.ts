@@ -175,7 +175,7 @@ function shownProblems(
 ): readonly EvidenceProblem[] {
   const { asked, settled, digest } = told;
   if (!isObject(shown)) {
-    const wasSeen = settled?.decision && settled.event > asked + 1;
+    const wasSeen = settled?.decision && !isByDeadline(settled.decision) && settled.event > asked + 1;
     return wasSeen ? [{ where, problem: `A person decided ${id}, and its card is missing.` }] : [];
   }
   const problems: EvidenceProblem[] = [];

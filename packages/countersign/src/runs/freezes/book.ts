@@ -74,14 +74,22 @@ export class FreezeBook {
     if (before?.value === here) return;
     if (before) {
       const id = `freeze_restored_${shortHash(JSON.stringify([before.version, here])).replace(/[^a-zA-Z0-9]/g, 'x')}`;
-      const freeze: Freeze = { id, reason: RESTORED, by: null, at: await this.#store.now() };
-      await this.#change(({ freezes, records }) =>
-        freezes.some((other) => other.id === id)
-          ? undefined
-          : [...records, recorded({ type: 'frozen', freeze, lift: ANYONE })],
-      );
+      await this.#freeze({ id, reason: RESTORED, by: null, at: await this.#store.now() });
     }
     await this.#notes.put(...PLACE, here, { version: before?.version ?? 0 });
+  }
+
+  /** Nobody is asked: whoever lifts it, their process says who may. Freezing it again changes nothing. */
+  async freeze(freeze: Freeze): Promise<void> {
+    await this.read();
+    await this.#freeze(freeze);
+  }
+
+  async #freeze(freeze: Freeze): Promise<void> {
+    const isKnown = ({ id }: Freeze): boolean => id === freeze.id;
+    await this.#change(({ freezes, records }) =>
+      freezes.some(isKnown) ? undefined : [...records, recorded({ type: 'frozen', freeze, lift: ANYONE })],
+    );
   }
 
   async #read(): Promise<Frozen> {
@@ -138,6 +146,13 @@ export class FreezeBook {
   async frozenRuns(after?: string): Promise<Page<Note>> {
     return this.#notes.list(FROZEN_RUNS, { limit: 100, ...(after !== undefined && { after }) });
   }
+}
+
+/** Begins with a number that falls with time, so that lists show the newest first. */
+export function freezeId(at: number, random: string): string {
+  return `freeze_${(36 ** 9 - 1 - at).toString(36).padStart(9, '0')}${shortHash(random)
+    .replace(/[^a-zA-Z0-9]/g, 'x')
+    .slice(0, 8)}`;
 }
 
 /** The record with one more event, or a new one. */

@@ -14,8 +14,8 @@ import { UsageError } from '../../core/errors.ts';
 import { defined, type Json, sameJson } from '../../core/json.ts';
 import { aString, aStringOrNull, checkOptions, type OptionTable, someStrings } from '../../core/options.ts';
 import type { Drives } from '../driving/driving.ts';
-import { shortHash } from '../port/chain.ts';
-import { bookOf, type FreezeBook, recorded } from './book.ts';
+import { bookOf, type FreezeBook, freezeId, recorded } from './book.ts';
+import { withdrawLiftVotes } from './removed-lifter.ts';
 import { type RunningCall, runningCalls, thawAll } from './thaw.ts';
 
 /** Who may freeze, and who may lift a freeze; anyone by default. To freeze, one of the people whom its policy names is enough. */
@@ -125,6 +125,7 @@ export class Freezes {
     const found = state ?? (await this.#book.findLifted(id));
     if (!found) throw new UsageError('unknown-freeze', { freezeId: id }, `Freeze ${id} not found. Check the id.`);
     if (found.lifted) await thawAll(this.#drives, drive);
+    else if (vote.by !== null) await this.#refuseRemoved(vote.by);
     return viewOf(found);
   }
 
@@ -134,7 +135,18 @@ export class Freezes {
     return (await this.#book.read()).records.map(({ events }) => viewOf(foldFreeze(events)));
   }
 
+  /** Someone may have removed the person while the vote was recorded. */
+  async #refuseRemoved(person: string): Promise<void> {
+    try {
+      await this.#drives.people.refuseRemoved(person);
+    } catch (error) {
+      await withdrawLiftVotes(this.#drives.store, person);
+      throw error;
+    }
+  }
+
   async #vote({ by, roles = [], channel, note }: FreezeActor): Promise<Vote> {
+    if (by !== null) await this.#drives.people.refuseRemoved(by);
     const known = by === null ? [] : ((await this.#drives.people.rolesOf?.(by)) ?? []);
     const all = [...new Set([...roles, ...known])];
     return { by, ...(all.length > 0 && { roles: all }), ...defined({ channel, note }), decision: { type: 'approve' } };
@@ -144,13 +156,6 @@ export class Freezes {
 const viewOf = ({ freeze, votes, missing, lifted, lift }: FreezeState): FreezeView => {
   return { ...freeze, votes, missing, lifted: lifted ?? null, lift };
 };
-
-/** Begins with a number that falls with time, so that lists show the newest first. */
-function freezeId(at: number, random: string): string {
-  return `freeze_${(36 ** 9 - 1 - at).toString(36).padStart(9, '0')}${shortHash(random)
-    .replace(/[^a-zA-Z0-9]/g, 'x')
-    .slice(0, 8)}`;
-}
 
 function checkMatch({ tools = [], agents = [], people = [], reason, ...given }: FreezeRequest): void {
   const problem =

@@ -18,6 +18,8 @@ export type ToolDescription = Pick<
   readonly name: string;
   readonly description?: string;
   readonly title?: string;
+  /** What the request says beside the title and the input. */
+  readonly message?: string;
   /** Who decides: the name of a policy that is defined where the request is decided, or the policy itself. */
   readonly policy?: string | PolicyConfig;
   /** A function says who decides. Only processes that have it can ask, or accept an edit. */
@@ -43,6 +45,7 @@ export function describedTool(description: ToolDescription): ToolDefinition {
     policy = gateIsCode && unknownTo(description.name),
     rules = [],
     plan,
+    message,
     ...rest
   } = description;
   if (plan)
@@ -55,7 +58,7 @@ export function describedTool(description: ToolDescription): ToolDefinition {
     {
       description: '',
       ...rest,
-      needsApproval: policy === undefined ? true : { policy },
+      needsApproval: policy === undefined && message === undefined ? true : defined({ policy, message }),
       ...(inputSchema && {
         inputSchema: describedSchema(inputSchema, `the inputSchema of tool ${rest.name}`),
         inputJsonSchema: inputSchema,

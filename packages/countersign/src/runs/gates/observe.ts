@@ -1,7 +1,7 @@
 // Records a call that its caller runs without asking, because rules only observe it: whom they would have asked, and why.
 import { defined, type Json } from '../../core/json.ts';
 import { event, type RunEvent } from '../../core/run/event.ts';
-import { judge } from '../../loop/call/judge.ts';
+import { judge } from '../../loop/call/judging/judge.ts';
 import type { CallGate } from './call-gate.ts';
 import { describedTool, type ToolDescription } from './described-tool.ts';
 

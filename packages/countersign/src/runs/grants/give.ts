@@ -1,8 +1,8 @@
 // Giving a grant: only with an approval that was recorded, by a person who decided it, and never wider than its policy allows.
 import { fieldOf, fieldText, meets } from '../../core/authority/condition.ts';
-import { type Grant, type GrantRequest, maximumOf } from '../../core/authority/grant.ts';
-import { isAmount } from '../../core/authority/grant-maximum.ts';
-import { grantProblem } from '../../core/authority/grant-problem.ts';
+import { type Grant, type GrantRequest, maximumOf } from '../../core/authority/grants/grant.ts';
+import { isAmount } from '../../core/authority/grants/grant-maximum.ts';
+import { grantProblem } from '../../core/authority/grants/grant-problem.ts';
 import type { Vote } from '../../core/authority/policy.ts';
 import { isEdit, isFor, tally } from '../../core/authority/tally.ts';
 import { ConflictError, UsageError } from '../../core/errors.ts';

@@ -1,7 +1,7 @@
 // The door to grants: give, list, read, revoke, verify, simulate.
 
-import type { GrantRequest, GrantStatus } from '../../core/authority/grant.ts';
-import { grantProblem } from '../../core/authority/grant-problem.ts';
+import type { GrantRequest, GrantStatus } from '../../core/authority/grants/grant.ts';
+import { grantProblem } from '../../core/authority/grants/grant-problem.ts';
 import { UsageError } from '../../core/errors.ts';
 import {
   aString,

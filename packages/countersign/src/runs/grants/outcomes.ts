@@ -1,6 +1,6 @@
 // What became of the calls that a grant reserved uses for, read from the runs themselves.
 
-import type { Grant, GrantState } from '../../core/authority/grant.ts';
+import type { Grant, GrantState } from '../../core/authority/grants/grant.ts';
 import { requestId } from '../../core/run/call.ts';
 import type { Result, RunEvent } from '../../core/run/event.ts';
 import { checkChain } from '../port/chain.ts';
@@ -95,6 +95,7 @@ type CallFacts = {
   /** The grants that answered instead of a person, by the number of the request. */
   readonly granted: Map<number, { readonly grantId: string; isStarted?: true }>;
   isPending?: boolean;
+  isStarted?: true;
   result?: Result;
 };
 
@@ -120,6 +121,7 @@ function collect(calls: Map<string, CallFacts>, runId: string, path: readonly st
     const request = facts.keys.length;
     if (event.type === 'call-granted') facts.granted.set(request, { grantId: event.grantId });
     if (event.type === 'call-started') {
+      facts.isStarted = true;
       const granted = facts.granted.get(request);
       if (granted) granted.isStarted = true;
     }
@@ -141,8 +143,21 @@ function outcome({ keys, granted, result, outer }: CallFacts, request: number, i
   // A person was asked, or another grant let the call run. Before that, its worker may be about to record this one.
   if (own?.grantId !== id) return isOver || isAsked || own ? 'released' : 'open';
   if (!own.isStarted) return isOver || isAsked ? 'released' : 'open';
-  if (!isOver) return 'open';
-  return result?.type === 'error' && result.notPerformed ? 'released' : 'spent';
+  return isOver ? ended(result) : 'open';
+}
+
+const ended = (result: Result | undefined): Outcome =>
+  result?.type === 'error' && result.notPerformed ? 'released' : 'spent';
+
+/** What became of the call itself, whose key is that of its run and the calls that lead to it. */
+export async function outcomeOfCall(store: Store, key: string): Promise<Outcome> {
+  const loaded = await readRun(store, runIdOf(key));
+  if (!loaded) return 'spent';
+  if (!(await isIntact(loaded))) return 'open';
+  const call = callsIn(loaded.run.id, loaded.events).find(({ keys }) => keys[0] === key);
+  if (!call) return 'open';
+  if (!ENDED.has(loaded.run.status) && !call.result && !hasResult(call.outer)) return 'open';
+  return call.isStarted ? ended(call.result) : 'released';
 }
 
 /** The call of a sub-agent cannot start once the call around it has its result. */

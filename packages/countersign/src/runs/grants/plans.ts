@@ -1,8 +1,8 @@
 // Plans: the grants that an approved plan gives, one for each step, and what came of the steps.
 
 import { roundId } from '../../core/authority/ballots.ts';
-import { type Grant, type GrantStatus, grantLeft, grantStatus } from '../../core/authority/grant.ts';
-import { limitsOf, type PlanStep, stepsIn, validWithin } from '../../core/authority/plan.ts';
+import { type Grant, type GrantStatus, grantLeft, grantStatus } from '../../core/authority/grants/grant.ts';
+import { limitsOf, type PlanStep, stepsIn, validWithin } from '../../core/authority/grants/plan.ts';
 import { UsageError } from '../../core/errors.ts';
 import { defined, isObject } from '../../core/json.ts';
 import type { CallOutcome } from '../../core/request/outcome.ts';

@@ -1,6 +1,12 @@
 // The records of grants, as notes of the store: one note per grant with its events and their hash chain, and an index of open ones.
 
-import { foldGrant, type Grant, type GrantEvent, type GrantState, withoutUses } from '../../core/authority/grant.ts';
+import {
+  foldGrant,
+  type Grant,
+  type GrantEvent,
+  type GrantState,
+  withoutUses,
+} from '../../core/authority/grants/grant.ts';
 import { ConflictError, UsageError } from '../../core/errors.ts';
 import { isObject, type Json } from '../../core/json.ts';
 import { link, shortHash } from '../port/chain.ts';

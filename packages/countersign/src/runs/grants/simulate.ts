@@ -1,9 +1,9 @@
 // What a grant would have done in the past, and which grant the past suggests.
 import { commonConditions } from '../../core/authority/common-conditions.ts';
 import { fieldOf } from '../../core/authority/condition.ts';
-import type { GrantRequest } from '../../core/authority/grant.ts';
-import { isAmount } from '../../core/authority/grant-maximum.ts';
-import { matchesOffer, offered, offeredGrant } from '../../core/authority/grant-offer.ts';
+import type { GrantRequest } from '../../core/authority/grants/grant.ts';
+import { isAmount } from '../../core/authority/grants/grant-maximum.ts';
+import { matchesOffer, offered, offeredGrant } from '../../core/authority/grants/grant-offer.ts';
 import { defined, isObject, type Json } from '../../core/json.ts';
 import { Turn } from '../port/in-turns.ts';
 import { mapValid } from '../port/skip-invalid.ts';

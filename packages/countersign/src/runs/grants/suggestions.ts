@@ -1,7 +1,7 @@
 // Grants and rules that the past suggests, with their evidence: groups of calls that people always approved without a change.
 
 import { type Condition, fieldText } from '../../core/authority/condition.ts';
-import type { GrantRequest } from '../../core/authority/grant.ts';
+import type { GrantRequest } from '../../core/authority/grants/grant.ts';
 import { isObject, type Json } from '../../core/json.ts';
 import type { Store } from '../port/store.ts';
 import type { RunRequest } from '../requests/view.ts';

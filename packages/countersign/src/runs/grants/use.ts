@@ -1,13 +1,14 @@
 // How a gated call uses a grant, in this order: the call is in the record of its run, a use is reserved in the record of the
 // grant, the run records that the call was granted, the grant is read once more, and the call starts.
-import { type Grant, type GrantedCall, mayUse } from '../../core/authority/grant.ts';
+import { type Grant, type GrantedCall, mayUse } from '../../core/authority/grants/grant.ts';
 import { forbidsPlans } from '../../core/authority/policy.ts';
 import { defined } from '../../core/json.ts';
 import { isThenable } from '../../core/options.ts';
-import type { ApprovedPlan, GatedCall, RunGrants } from '../../loop/sink.ts';
+import type { ApprovedPlan, GatedCall, LimitedCall, NoRoom, RunGrants } from '../../loop/sink.ts';
 import { Turn } from '../port/in-turns.ts';
 import type { NewRun, Store } from '../port/store.ts';
 import { digestOfInput, fits } from './give.ts';
+import { countTowards } from './limits.ts';
 import { approvalOf, reconcile, useKey } from './outcomes.ts';
 import { givePlan } from './plans.ts';
 import { type GrantRecord, GrantRecords } from './records.ts';
@@ -16,6 +17,8 @@ import { type GrantRecord, GrantRecords } from './records.ts';
 type Needs = {
   readonly store: Store;
   readonly clock: () => number;
+  /** Asks the store for its time, unless that is known. */
+  readonly tell: () => Promise<void>;
   readonly run: NewRun;
   /** Grants that were given before this moment of the steady clock count, wherever they were given. */
   readonly since: number;
@@ -53,6 +56,12 @@ class GrantsOfRun implements RunGrants {
 
   async covers(call: GatedCall): Promise<boolean> {
     return (await this.#find(call, false)) !== undefined;
+  }
+
+  async count({ callId, ...call }: LimitedCall, how: Parameters<RunGrants['count']>[1]): Promise<NoRoom | undefined> {
+    // A count without a recorded call could not be told from one that is about to be recorded.
+    if (how !== 'look') await this.#needs.flushed();
+    return countTowards(this.#needs, { ...call, key: this.#keyOf(callId) }, how);
   }
 
   givePlan(plan: ApprovedPlan): Promise<number> {

@@ -6,7 +6,7 @@ import {
   type GrantUse,
   grantLeft,
   grantStatus,
-} from '../../core/authority/grant.ts';
+} from '../../core/authority/grants/grant.ts';
 import { unaskedIdOf } from '../../core/run/call.ts';
 import { runIdOf } from '../requests/card.ts';
 

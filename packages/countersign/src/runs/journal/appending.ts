@@ -3,7 +3,7 @@ import type { Json } from '../../core/json.ts';
 import type { Limits } from '../../core/run/next.ts';
 import type { State } from '../../core/run/state.ts';
 import { bookOf, type Frozen } from '../freezes/book.ts';
-import { Freezing, startsCalls } from '../freezes/freezing.ts';
+import { Freezing, freezesIn, startsCalls } from '../freezes/freezing.ts';
 import { linkNew } from '../port/chain.ts';
 import type { Append, NewRun, RunRecord, Store, StoredEvent } from '../port/store.ts';
 import { areFreezesOld, changedRequest, claimLapsed, isAway, isSecond, isStale } from '../port/store-errors.ts';
@@ -22,7 +22,10 @@ export type JournalOptions = {
   readonly newId: () => string;
   readonly leaseMs: number;
   readonly limits: Limits;
+  /** The store's time, as it is estimated here. */
   readonly clock: () => number;
+  /** That of the process. A new estimate of the store's time does not set it back, so leases are judged by it. */
+  readonly processClock: () => number;
   readonly sleep: (ms: number) => Promise<void>;
   readonly claim: ClaimOption;
   /** Hears of each durable append, and of the run it belongs to. */
@@ -41,6 +44,9 @@ export type Appended = {
   fail(error: unknown): void;
 };
 
+/** An append without an answer: it may be written, even later. */
+type Attempt = { readonly append: Append; readonly after: State };
+
 export class Appending {
   readonly record: KnownRecord;
   readonly claim: RunClaim;
@@ -57,7 +63,7 @@ export class Appending {
     this.#options = options;
     this.#journal = journal;
     this.record = new KnownRecord(store, run.id, { version: run.version, hash: run.hash, state });
-    this.claim = new RunClaim(claim, { ...options, runId: run.id });
+    this.claim = new RunClaim(claim, { ...options, clock: options.processClock, runId: run.id });
     this.#hasBegun = this.claim.isHeld;
   }
 
@@ -83,12 +89,12 @@ export class Appending {
   async append(events: StoredEvent[], leaves: boolean, known: State | undefined): Promise<boolean> {
     const { store, clock, sleep } = this.#options;
     const deadline = clock() + PATIENCE_MS;
-    let mayBeWritten = false;
+    const unanswered: Attempt[] = [];
     for (let pauseMs = 50; ; pauseMs = Math.min(pauseMs * 2, 2_000)) {
       const isJudged = startsCalls(events) ? await this.#judge(events, known) : undefined;
       const before = this.record.current;
       const after = this.record.stateAfter(events, isJudged?.isFrozen ? undefined : known);
-      const append = this.#appendOf(events, before, after, leaves, isJudged?.version);
+      const append = this.#appendOf([...events], before, after, leaves, isJudged?.version);
       // If an earlier attempt was written, this one is refused: so the lease counts from here.
       const asked = this.claim.now();
       try {
@@ -96,7 +102,7 @@ export class Appending {
         this.#appended(append, after, claimed, asked);
         return true;
       } catch (error) {
-        const isOurs = mayBeWritten && isSecond(error) ? await this.#wasOurs(append, after) : false;
+        const isOurs = isSecond(error) ? await this.#wasOurs(unanswered, events) : false;
         if (isOurs === true) return true;
         if (isOurs === 'unknown') {
           // What others seem to have recorded may be ours, and must not be written twice.
@@ -114,9 +120,9 @@ export class Appending {
           if (events.length === 0) return !leaves;
           if (leaves) return false;
         } else if (isAway(error) && clock() < deadline) {
-          mayBeWritten = true;
+          unanswered.push({ append, after });
           await sleep(pauseMs);
-          if ((await this.#wasOurs(append, after)) === true) return true;
+          if ((await this.#wasOurs(unanswered, events)) === true) return true;
         } else throw changedRequest(append, error) ?? error;
       }
     }
@@ -128,7 +134,8 @@ export class Appending {
     const book = bookOf(store);
     this.freezing.restore(events);
     const freeze = ({ freezes }: Frozen): boolean =>
-      freezes.length > 0 && this.freezing.freeze(events, freezes, run, this.record.stateAfter(events, known));
+      (freezes.length > 0 || events.some((event) => freezesIn(event).length > 0)) &&
+      this.freezing.freeze(events, freezes, run, this.record.stateAfter(events, known));
     let frozen = book.known ?? (await book.read());
     let isFrozen = freeze(frozen);
     if (isFrozen) {
@@ -174,10 +181,17 @@ export class Appending {
     this.#options.onAppended(append, this.created);
   }
 
-  /** Whether an append was written although the store failed. The hash chain tells, and the claim whether it may act. */
-  async #wasOurs(append: Append, after: State): Promise<boolean | 'unknown'> {
+  /**
+   * Whether one of these was written although the store failed. The hash chain tells, and the claim whether it may act. The first may
+   * differ from the last, since what is frozen may have changed in between: the array becomes what was written.
+   */
+  async #wasOurs(attempts: readonly Attempt[], events: StoredEvent[]): Promise<boolean | 'unknown'> {
     try {
-      if (!(await this.record.has(append))) return false;
+      let written: Attempt | undefined;
+      for (const attempt of attempts) if (!written && (await this.record.has(attempt.append))) written = attempt;
+      if (!written) return false;
+      const { append, after } = written;
+      if (this.freezing.adopt(events, append.events)) this.#journal.changed();
       const asked = this.claim.now();
       const { runId, claim } = append;
       const wants = claim !== undefined && claim.how !== 'release' && claim.how !== 'pass';

@@ -1,7 +1,7 @@
 // The claim of a journal on its run: still wanted, held since a moment, or left to other workers.
 import type { ClaimHow, Store } from '../port/store.ts';
 
-/** A moment by two clocks: the store's may be set back, and the steady one stops while the computer sleeps. */
+/** A moment by two clocks of the process: one may be set back, and the steady one stops while the computer sleeps. */
 export type Moment = { readonly at: number; readonly steadyAt: number };
 
 /**

@@ -18,15 +18,15 @@ export class Renewals {
     const renewed: Renewed = { journal };
     this.#renewed.add(renewed);
     this.#timer ??= setInterval(() => this.#renew(), this.#everyMs);
-    this.#timer.ref();
+    this.#timer.ref?.();
     return renewed;
   }
 
-  /** Without claims, the timer does not keep the process alive, and stops when it next fires. */
+  /** Without claims, the timer does not keep the process alive, and stops when it next fires. Timers of browsers are numbers. */
   delete(renewed: Renewed): void {
     renewed.journal = undefined;
     this.#renewed.delete(renewed);
-    if (this.#renewed.size === 0) this.#timer?.unref();
+    if (this.#renewed.size === 0) this.#timer?.unref?.();
   }
 
   #renew(): void {

@@ -1,6 +1,6 @@
 // The gated calls of a recorded run: what their sources said, what became of them, and how people decided.
 
-import type { Grant } from '../../core/authority/grant.ts';
+import type { Grant } from '../../core/authority/grants/grant.ts';
 import type { PastCall } from '../../core/authority/judge-again.ts';
 import type { CallSays } from '../../core/authority/may-run.ts';
 import type { CallFacts } from '../../core/authority/rule.ts';

@@ -1,7 +1,7 @@
 // Replays the calls of a period under other rules, policies and grants: what would change, and for which calls.
 
-import type { Grant, GrantEvent } from '../../core/authority/grant.ts';
-import { type OfferedGrant, offeredGrant } from '../../core/authority/grant-offer.ts';
+import type { Grant, GrantEvent } from '../../core/authority/grants/grant.ts';
+import { type OfferedGrant, offeredGrant } from '../../core/authority/grants/grant-offer.ts';
 import { type Change, changeOf, judgeAgain, type PastRules } from '../../core/authority/judge-again.ts';
 import { defined } from '../../core/json.ts';
 import { isDrill } from '../../core/run/drill.ts';

@@ -1,7 +1,7 @@
 // The rules and policies of an instance as data, for judging calls of the past and for the record of their versions.
 import type { PastRule, PastRules } from '../../core/authority/judge-again.ts';
 import { isObject } from '../../core/json.ts';
-import { timed } from '../../loop/call/judge.ts';
+import { timed } from '../../loop/call/judging/judge.ts';
 import type { PolicyConfig } from '../../loop/tool/definition.ts';
 import { dataOf, type Policies } from '../../loop/tool/policies.ts';
 import type { RulesContent } from './versions.ts';
@@ -12,9 +12,11 @@ type Book = Pick<Policies, 'rules' | 'named'>;
 export function pastRulesOf({ rules, named }: Book): PastRules {
   const known = new Map([...named].map(([name, config]) => [name, policyOf(config, name)]));
   return {
-    rules: rules.map(({ policy, ...rule }): PastRule => {
+    // No replay counts calls. What a limit has said is in the record of the call.
+    rules: rules.flatMap(({ policy, limit, then = 'ask', ...rule }): PastRule | readonly PastRule[] => {
+      if (limit || then === 'freeze') return [];
       const found = typeof policy === 'string' ? known.get(policy) : isObject(policy) ? policyOf(policy) : undefined;
-      return { ...rule, ...found };
+      return { ...rule, then, ...found };
     }),
     named: known,
   };

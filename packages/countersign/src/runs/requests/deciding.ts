@@ -22,8 +22,6 @@ import type { LoadedRun, RunRecord, Store } from '../port/store.ts';
 import type { DecideOptions } from '../run-options.ts';
 import { newlyInDoubt, openCallIds, type PendingCard, pendingCards, requestKey, runIdOf, willRun } from './card.ts';
 import { saidIn, settlementOf, signatureOf } from './decision.ts';
-import { dueEscalations, waitingOn } from './escalation.ts';
-import { expireCards, fetchTimeIfExpired, isExpired, type Settling } from './expiry.ts';
 import { areLeftToOthers, type Speaker } from './left-to-others.ts';
 import { type Cards, cardKey, decisionOn, findOnCards, type OnCard, onCards } from './on-cards.ts';
 import { progressOn } from './progress.ts';
@@ -32,7 +30,10 @@ import { type Change, dryRun, type Loaded, loadRun, type Recording, record, type
 import { rejudge } from './rejudge.ts';
 import { type Decided, endedRun, refuseOutdated, settledAs } from './settled.ts';
 import { type Cast, castVotes, type SignVote } from './votes.ts';
-import { withdrawing } from './withdrawing.ts';
+import { dueEscalations, waitingOn } from './waiting/escalation.ts';
+import { expireCards, fetchTimeIfExpired, isExpired, type Settling } from './waiting/expiry.ts';
+import { refuseRemovedVoters } from './waiting/removed-voter.ts';
+import { withdrawing } from './waiting/withdrawing.ts';
 
 /** Adds the user's message to the conversation. It withdraws none of the calls in `kept`. */
 export type Say = (run: Run, kept: ReadonlySet<string>) => void;
@@ -186,7 +187,11 @@ async function tryDecisions(
   // After a vote that settles nothing, there is nothing to drive.
   const drive = matched.length > 0 || words?.now === true ? begins : 'no';
   const stale = await record(drives, loaded, change(words?.now ? words.say : undefined), options, drive);
-  return stale ?? { at, casts };
+  if (stale) return stale;
+  const waiting = [...casts.values()].filter((cast) => cast.recorded && cast.status === 'waiting');
+  const keyOf = ({ card, round }: Cast) => requestKey(recorded.id, roundId(card.id, round));
+  await refuseRemovedVoters(drives, new Map(waiting.map((cast) => [keyOf(cast), cast.vote])));
+  return { at, casts };
 }
 
 /** The title of the edited input, which people read from then on. */

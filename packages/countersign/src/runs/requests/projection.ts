@@ -9,9 +9,9 @@ import type { Outcomes } from '../../core/run/outcomes.ts';
 import type { State } from '../../core/run/state.ts';
 import type { Append, EndedRequest, NewRequest, NewRun, ProgressedRequest, RunStatus } from '../port/store.ts';
 import { cardRecord, decidersOn, outcomesOf, type PendingCard, pendingCards } from './card.ts';
-import { waitingOn } from './escalation.ts';
 import { progressOn } from './progress.ts';
 import { unaskedRows } from './unasked-rows.ts';
+import { waitingOn } from './waiting/escalation.ts';
 
 export type ProjectionInput = {
   readonly run: NewRun;

@@ -15,8 +15,8 @@ import type { LoadedRun, RunRecord } from '../port/store.ts';
 import { refusalOf } from '../port/store-errors.ts';
 import type { DecideOptions } from '../run-options.ts';
 import { type PendingCard, pendingCards, runIdOf } from './card.ts';
-import type { Settling } from './expiry.ts';
 import { stateOfRun } from './view.ts';
+import type { Settling } from './waiting/expiry.ts';
 
 /** The run that an attempt read. */
 export type Loaded = { readonly run: RunRecord; readonly state: State; readonly size: number };

@@ -6,8 +6,8 @@ import { type Escalation, previewsOf, type Reasked } from '../../core/request/re
 import { shownAgent } from '../../core/run/drill.ts';
 import type { State } from '../../core/run/state.ts';
 import { approvalPayload, heldTo } from '../../loop/call/gate.ts';
-import { judgeEdit } from '../../loop/call/judge-edit.ts';
-import type { Governed } from '../../loop/call/judged.ts';
+import { judgeEdit } from '../../loop/call/judging/judge-edit.ts';
+import type { Governed } from '../../loop/call/judging/judged.ts';
 import { conversationInside } from '../../loop/call/origins.ts';
 import { joinedTimes } from '../../loop/call/pause.ts';
 import { previewOf } from '../../loop/call/preview.ts';

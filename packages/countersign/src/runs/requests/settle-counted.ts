@@ -8,9 +8,9 @@ import { applyDecisions } from '../../loop/resume.ts';
 import type { Run } from '../../loop/run.ts';
 import { pendingCards, willRun } from './card.ts';
 import { type DecisionInput, decisionFrom } from './decision.ts';
-import type { Settling } from './expiry.ts';
 import { decisionOn, findOnCards } from './on-cards.ts';
 import { ballotOf, policiesOn } from './progress.ts';
+import type { Settling } from './waiting/expiry.ts';
 
 /** Records the decision of the vote that settles each of them. */
 export function settleCounted(run: Run, settling: Settling, at: number): void {

@@ -9,14 +9,14 @@ import { undoAgent } from '../../core/run/drill.ts';
 import type { Drives } from '../driving/driving.ts';
 import { CallGate } from '../gates/call-gate.ts';
 import type { Opening } from '../gates/described-tool.ts';
-import { type GateResult, gateText, resultOf } from '../gates/gate.ts';
+import { type GateResult, gateText, resultOf } from '../gates/gate-result.ts';
 import { readKnown } from '../live-runs.ts';
 import { votersFor } from '../people.ts';
 import { checkChain, shortHash } from '../port/chain.ts';
 import { runNotEnded } from '../port/run-id.ts';
 import type { RunRecord } from '../port/store.ts';
 import { runIdOf } from '../requests/card.ts';
-import { callIn } from '../requests/recalling.ts';
+import { callIn } from '../requests/waiting/recalling.ts';
 import { type DecideOptions, someNames } from '../run-options.ts';
 import { type RanCall, ranCalls } from './ran-calls.ts';
 import { undoName } from './undo-port.ts';
@@ -116,9 +116,9 @@ const STATUS: Readonly<Record<GateResult['status'], UndoStep['status']>> = {
   doubt: 'doubt',
 };
 
-/** The same people decide the undo, at once and never a deadline for them. */
+/** The same people decide each undo, at once: no deadline decides for them, and no grant. */
 const ofUndo = ([first, ...rest]: Policies): Policies => [timeless(first), ...rest.map(timeless)];
-const timeless = ({ recallFor: _recall, onExpiry: _ends, ...policy }: Policy): Policy => policy;
+const timeless = ({ recallFor: _recall, onExpiry: _ends, ...policy }: Policy): Policy => ({ ...policy, grants: false });
 
 function unlessThere(error: unknown): void {
   if (!(error instanceof ConflictError && error.code === 'run-exists')) throw error;

@@ -1,14 +1,14 @@
 // Escalations: after a while without a decision, more people may decide. Who a manager is, is asked when it is due.
-import type { RequestProgress } from '../../core/authority/ballots.ts';
-import { dueOn, type Waiting } from '../../core/authority/due.ts';
-import { circlesOf, namesDeciders, type Who } from '../../core/authority/policy.ts';
-import { defined } from '../../core/json.ts';
-import type { Escalation } from '../../core/request/request.ts';
-import { event, type RunEvent } from '../../core/run/event.ts';
-import type { State } from '../../core/run/state.ts';
-import type { NewRun } from '../port/store.ts';
-import { type PendingCard, pendingCards } from './card.ts';
-import { policiesOn } from './progress.ts';
+import type { RequestProgress } from '../../../core/authority/ballots.ts';
+import { dueOn, type Waiting } from '../../../core/authority/due.ts';
+import { circlesOf, namesDeciders, type Who } from '../../../core/authority/policy.ts';
+import { defined } from '../../../core/json.ts';
+import type { Escalation } from '../../../core/request/request.ts';
+import { event, type RunEvent } from '../../../core/run/event.ts';
+import type { State } from '../../../core/run/state.ts';
+import type { NewRun } from '../../port/store.ts';
+import { type PendingCard, pendingCards } from '../card.ts';
+import { policiesOn } from '../progress.ts';
 
 type MaybePromise<T> = T | Promise<T>;
 

@@ -1,7 +1,8 @@
 // A grant that nobody has given, and the uses that calls of the past would have taken from it.
+
+import type { CallAsked } from '../may-run.ts';
+import { ANYONE, type Policies } from '../policy.ts';
 import { foldGrant, type Grant, type GrantEvent, type GrantRequest, maximumOf, mayUse } from './grant.ts';
-import type { CallAsked } from './may-run.ts';
-import { ANYONE, type Policies } from './policy.ts';
 
 /** The limits of a grant. Its expiry does not count, because the past is over. */
 export type OfferedGrant = Omit<GrantRequest, 'expiresAt' | 'schema'> & { readonly tool: string };

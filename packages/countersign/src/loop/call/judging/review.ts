@@ -1,13 +1,13 @@
 // The second opinion on a call: reviewers of its policies read it as data. What they say can only add to what the policies ask.
 
-import type { Policy } from '../../core/authority/policy.ts';
-import { messageOf } from '../../core/errors.ts';
-import { defined, isObject, type Json } from '../../core/json.ts';
-import type { Finding, Review } from '../../core/request/request.ts';
-import type { Driver } from '../run.ts';
-import type { ApprovalContext, PolicyConfig, ReviewedCall, ReviewOptions } from '../tool/definition.ts';
-import { spanOf } from '../tool/duration.ts';
-import { governedBy, nobody } from '../tool/policies.ts';
+import type { Policy } from '../../../core/authority/policy.ts';
+import { messageOf } from '../../../core/errors.ts';
+import { defined, isObject, type Json } from '../../../core/json.ts';
+import type { Finding, Review } from '../../../core/request/request.ts';
+import type { Driver } from '../../run.ts';
+import type { ApprovalContext, PolicyConfig, ReviewedCall, ReviewOptions } from '../../tool/definition.ts';
+import { spanOf } from '../../tool/duration.ts';
+import { governedBy, nobody } from '../../tool/policies.ts';
 
 /** A policy that asks for a review. */
 export type Reviewing = { readonly policy: Policy; readonly review?: PolicyConfig['review'] };

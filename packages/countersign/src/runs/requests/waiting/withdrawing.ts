@@ -1,7 +1,7 @@
 // Withdraws requests that a message of the user, or the result of their call, made obsolete.
-import type { Run } from '../../loop/run.ts';
-import { pendingCards } from './card.ts';
-import type { Withdrawal } from './decision.ts';
+import type { Run } from '../../../loop/run.ts';
+import { pendingCards } from '../card.ts';
+import type { Withdrawal } from '../decision.ts';
 import type { Settling } from './expiry.ts';
 
 /** Runs `say` and records the requests that are no longer pending as withdrawn. */

@@ -1,13 +1,13 @@
 // Grants: an approval for the next calls too, within limits. Its events fold into its remaining uses and budget.
 
-import { decimalNumber, scaled } from '../decimal.ts';
-import { InvariantError } from '../errors.ts';
-import type { Json } from '../json.ts';
-import { type FieldOrigin, isAlarming, type Origins, startsWith } from '../origin/origin.ts';
-import { type Condition, fieldOf, fieldText, meets, pathOf } from './condition.ts';
-import { DEFAULT_MAXIMUM, type GrantMaximum, isAmount } from './grant-maximum.ts';
-import { ANYONE, forbidsGrants, forbidsPlans, type Policies, type Policy, type Vote } from './policy.ts';
-import { isFor, tally } from './tally.ts';
+import { decimalNumber, scaled } from '../../decimal.ts';
+import { InvariantError } from '../../errors.ts';
+import type { Json } from '../../json.ts';
+import { type FieldOrigin, isAlarming, type Origins, startsWith } from '../../origin/origin.ts';
+import { type Condition, fieldOf, fieldText, meets, pathOf } from '../condition.ts';
+import { ANYONE, forbidsGrants, forbidsPlans, type Policies, type Policy, type Vote } from '../policy.ts';
+import { isFor, tally } from '../tally.ts';
+import { DEFAULT_MAXIMUM, exceeds, type GrantMaximum, isAmount } from './grant-maximum.ts';
 
 /**
  * The runs that a grant serves: those that one of these people started, if `people` is given, of one of these agents, if
@@ -236,9 +236,3 @@ export function maximumOf(policy: Policy): GrantMaximum | false {
 }
 
 const amountsOf = (uses: readonly GrantUse[]): readonly number[] => uses.flatMap(({ amount }) => amount ?? []);
-
-/** Adds the numbers up as decimals, so that no rounding lets a sum exceed the total. */
-function exceeds(amounts: readonly number[], total: number): boolean {
-  const [limit = 0n, ...rest] = scaled([total, ...amounts]).values;
-  return rest.reduce((sum, amount) => sum + amount, 0n) > limit;
-}

@@ -1,5 +1,6 @@
 // The maximum that a policy sets for grants: no grant on its requests may be wider.
-import type { Condition } from './condition.ts';
+import { scaled } from '../../decimal.ts';
+import type { Condition } from '../condition.ts';
 
 /** How wide a grant may be. */
 export type GrantMaximum = {
@@ -26,3 +27,9 @@ export const DEFAULT_MAXIMUM: GrantMaximum = { uses: MOST_USES, expiresWithin: 9
 /** An amount that can be added up: finite, not negative, and exact as a number. */
 export const isAmount = (value: unknown): value is number =>
   typeof value === 'number' && value >= 0 && value <= Number.MAX_SAFE_INTEGER;
+
+/** Adds the numbers up as decimals, so that no rounding lets a sum exceed the total. */
+export function exceeds(amounts: readonly number[], total: number): boolean {
+  const [limit = 0n, ...rest] = scaled([total, ...amounts]).values;
+  return rest.reduce((sum, amount) => sum + amount, 0n) > limit;
+}

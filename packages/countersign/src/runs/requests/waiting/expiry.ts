@@ -1,18 +1,18 @@
 // Deadlines that have passed decide as their request says.
 
-import { dueOn } from '../../core/authority/due.ts';
-import { deadlineMayApprove } from '../../core/authority/policy.ts';
-import type { Wait } from '../../core/request/request.ts';
-import { matchedOf } from '../../core/run/decide.ts';
-import type { State } from '../../core/run/state.ts';
-import { applyDecisions, DEADLINE } from '../../loop/resume.ts';
-import type { Run } from '../../loop/run.ts';
-import type { StoreTime } from '../port/store-time.ts';
-import { type PendingCard, pendingCards } from './card.ts';
-import { decisionFrom, type Settlement, type Withdrawal } from './decision.ts';
+import { dueOn } from '../../../core/authority/due.ts';
+import { deadlineMayApprove } from '../../../core/authority/policy.ts';
+import type { Wait } from '../../../core/request/request.ts';
+import { matchedOf } from '../../../core/run/decide.ts';
+import type { State } from '../../../core/run/state.ts';
+import { applyDecisions, DEADLINE } from '../../../loop/resume.ts';
+import type { Run } from '../../../loop/run.ts';
+import type { StoreTime } from '../../port/store-time.ts';
+import { type PendingCard, pendingCards } from '../card.ts';
+import { decisionFrom, type Settlement, type Withdrawal } from '../decision.ts';
+import { decisionOn, findOnCards } from '../on-cards.ts';
+import { policiesOn } from '../progress.ts';
 import { waitingOn } from './escalation.ts';
-import { decisionOn, findOnCards } from './on-cards.ts';
-import { policiesOn } from './progress.ts';
 
 /** Records how a request was settled. */
 export type Settling = {
@@ -58,7 +58,7 @@ export function expireCards(run: Run, settling: Settling, now: number): void {
   for (const [key, card] of pendingCards(settling.runId, run.state)) {
     if (!isExpired(card, now)) continue;
     const type = endingOf(card);
-    const note = 'No one decided in time.';
+    const note = card.request.kind === 'recall' ? 'Nobody recalled it in time.' : 'No one decided in time.';
     const ending = type === 'approve' ? type : { type, reason: note };
     const decided = decisionOn(card, decisionFrom(ending, { by: DEADLINE, note }));
     const { leaves, faults } = findOnCards(run.state, decided, new Map([[key, card]]));

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import type { Json } from '../json.ts';
+import type { Json } from '../../json.ts';
+import { policyProblem } from '../policy-problem.ts';
 import {
   foldGrant,
   type Grant,
@@ -12,7 +13,6 @@ import {
   withoutUses,
 } from './grant.ts';
 import { grantProblem } from './grant-problem.ts';
-import { policyProblem } from './policy-problem.ts';
 
 const grant: Grant = {
   id: 'g1',

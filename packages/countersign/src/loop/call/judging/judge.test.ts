@@ -1,9 +1,9 @@
 // A plain tool is judged without asking every source. That must give what asking them would have given.
 import { expect, test } from 'vitest';
-import { ANYONE } from '../../core/authority/policy.ts';
-import type { Driver } from '../run.ts';
-import type { ToolDefinition } from '../tool/definition.ts';
-import { tool } from '../tool/tool.ts';
+import { ANYONE } from '../../../core/authority/policy.ts';
+import type { Driver } from '../../run.ts';
+import type { ToolDefinition } from '../../tool/definition.ts';
+import { tool } from '../../tool/tool.ts';
 import { judge, judgedPlainly } from './judge.ts';
 
 const policies: Driver['policies'] = { named: new Map(), rules: [] };

@@ -1,14 +1,14 @@
 // Assigns a request to a person, who should decide it. Others still may.
-import { circlesOf, isPlain } from '../../core/authority/policy.ts';
-import { UsageError } from '../../core/errors.ts';
-import { aStringOrNull, type OptionTable } from '../../core/options.ts';
-import { event } from '../../core/run/event.ts';
-import type { Drives } from '../driving/driving.ts';
-import { voterOf } from '../people.ts';
-import type { PendingCard } from './card.ts';
-import { policiesOn } from './progress.ts';
-import { recordOn } from './recording.ts';
-import { electorateOf } from './votes.ts';
+import { circlesOf, isPlain } from '../../../core/authority/policy.ts';
+import { UsageError } from '../../../core/errors.ts';
+import { aStringOrNull, type OptionTable } from '../../../core/options.ts';
+import { event } from '../../../core/run/event.ts';
+import type { Drives } from '../../driving/driving.ts';
+import { voterOf } from '../../people.ts';
+import type { PendingCard } from '../card.ts';
+import { policiesOn } from '../progress.ts';
+import { recordOn } from '../recording.ts';
+import { electorateOf } from '../votes.ts';
 
 /** Options of `runs.assign`. */
 export type AssignOptions = {

@@ -1,11 +1,11 @@
 // What a call is judged by, and what its sources find.
-import type { CallRule, CallSays } from '../../core/authority/may-run.ts';
-import type { Policies } from '../../core/authority/policy.ts';
-import type { Json } from '../../core/json.ts';
-import type { Review } from '../../core/request/request.ts';
-import type { WaitOptions } from '../tool/ask-options.ts';
-import type { Approval, ApprovalContext, ToolDefinition } from '../tool/definition.ts';
-import type { LazyOrigins } from './origins.ts';
+import type { CallRule, CallSays } from '../../../core/authority/may-run.ts';
+import type { Policies } from '../../../core/authority/policy.ts';
+import type { Json } from '../../../core/json.ts';
+import type { Review } from '../../../core/request/request.ts';
+import type { WaitOptions } from '../../tool/ask-options.ts';
+import type { Approval, ApprovalContext, ToolDefinition } from '../../tool/definition.ts';
+import type { LazyOrigins } from '../origins.ts';
 
 /** A call as its sources see it. `input` is as the tool's schema parsed it, `json` as it would be recorded. */
 export type Judging = {

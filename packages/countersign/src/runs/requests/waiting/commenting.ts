@@ -1,10 +1,10 @@
 // Comments on pending requests.
 
-import { aString, type OptionKind, type OptionTable } from '../../core/options.ts';
-import { LONGEST_COMMENT, mentionsIn } from '../../core/request/comment.ts';
-import { event } from '../../core/run/event.ts';
-import type { Drives } from '../driving/driving.ts';
-import { recordOn } from './recording.ts';
+import { aString, type OptionKind, type OptionTable } from '../../../core/options.ts';
+import { LONGEST_COMMENT, mentionsIn } from '../../../core/request/comment.ts';
+import { event } from '../../../core/run/event.ts';
+import type { Drives } from '../../driving/driving.ts';
+import { recordOn } from '../recording.ts';
 
 /** Options of `runs.comment`. */
 export type CommentOptions = {

@@ -1,14 +1,14 @@
 // An edit asks every source anew: what the gate, the rules and the application say of the edited input governs what follows.
-import { defined, type Json } from '../../core/json.ts';
-import type { Bound } from '../../core/request/request.ts';
-import type { Call } from '../../core/run/call.ts';
-import type { Driver } from '../run.ts';
-import type { ToolDefinition } from '../tool/definition.ts';
-import { approvalContext } from './body-context.ts';
-import { runsWithOf, validInput } from './bound-input.ts';
+import { defined, type Json } from '../../../core/json.ts';
+import type { Bound } from '../../../core/request/request.ts';
+import type { Call } from '../../../core/run/call.ts';
+import type { Driver } from '../../run.ts';
+import type { ToolDefinition } from '../../tool/definition.ts';
+import { approvalContext } from '../body-context.ts';
+import { runsWithOf, validInput } from '../bound-input.ts';
+import { type Conversation, type LazyOrigins, lazyOrigins } from '../origins.ts';
 import { judge } from './judge.ts';
 import type { Judged } from './judged.ts';
-import { type Conversation, type LazyOrigins, lazyOrigins } from './origins.ts';
 
 export type JudgedEdit =
   | { readonly ok: false; readonly why: string }

@@ -1,7 +1,7 @@
 // Finds the wait in which a call can be recalled, by the id of any request about the call.
-import { UsageError } from '../../core/errors.ts';
-import type { Store } from '../port/store.ts';
-import { runIdOf } from './card.ts';
+import { UsageError } from '../../../core/errors.ts';
+import type { Store } from '../../port/store.ts';
+import { runIdOf } from '../card.ts';
 
 /** The id of the request to reject. If it is over, the decision on it says who won. Throws `not-recallable` if there is none. */
 export async function recallOf(store: Store, requestId: string): Promise<string> {

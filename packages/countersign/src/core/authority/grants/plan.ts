@@ -1,10 +1,10 @@
 // A plan: calls that people approve as one request. Each step becomes a grant, with exactly its input or with limits.
 
-import { isObject, type Json } from '../json.ts';
+import { isObject, type Json } from '../../json.ts';
+import { forbidsPlans, type Policies } from '../policy.ts';
 import { type GrantRequest, maximumOf } from './grant.ts';
 import { DEFAULT_MAXIMUM, type GrantMaximum } from './grant-maximum.ts';
 import { grantProblem } from './grant-problem.ts';
-import { forbidsPlans, type Policies } from './policy.ts';
 
 /**
  * A call of a plan. With `where`, `input` is an example of the calls that may run; otherwise exactly this input runs. `uses`: how many

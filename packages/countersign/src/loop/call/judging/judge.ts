@@ -1,18 +1,19 @@
 // What the sources say about a call: its tool, the operator's rules and the application. The pure core joins them.
-import { type CallRule, type CallSays, joined, mayRun, withDeciders } from '../../core/authority/may-run.ts';
-import { ANYONE, deadlineMayApprove, type Policies, type Policy, withRecall } from '../../core/authority/policy.ts';
-import { deadlineProblem } from '../../core/authority/policy-problem.ts';
-import { forTool, goesByOrigin, ruleSays } from '../../core/authority/rule.ts';
-import { messageOf } from '../../core/errors.ts';
-import { defined, type Json } from '../../core/json.ts';
-import type { RequestKind } from '../../core/request/request.ts';
-import type { Driver } from '../run.ts';
-import { askGate } from '../tool/ask-gate.ts';
-import { mergedWait, type WaitOptions } from '../tool/ask-options.ts';
-import type { ApprovalContext, PolicyConfig, PolicyRequest, Rule, ToolDefinition } from '../tool/definition.ts';
-import { governedBy, nobody } from '../tool/policies.ts';
+import { type CallRule, type CallSays, joined, mayRun, withDeciders } from '../../../core/authority/may-run.ts';
+import { ANYONE, deadlineMayApprove, type Policies, type Policy, withRecall } from '../../../core/authority/policy.ts';
+import { deadlineProblem } from '../../../core/authority/policy-problem.ts';
+import { forTool, goesByOrigin, ruleSays } from '../../../core/authority/rule.ts';
+import { messageOf } from '../../../core/errors.ts';
+import { defined, type Json } from '../../../core/json.ts';
+import type { RequestKind } from '../../../core/request/request.ts';
+import type { Driver } from '../../run.ts';
+import { askGate } from '../../tool/ask-gate.ts';
+import { mergedWait, type WaitOptions } from '../../tool/ask-options.ts';
+import type { ApprovalContext, PolicyConfig, PolicyRequest, ToolDefinition } from '../../tool/definition.ts';
+import { governedBy, nobody } from '../../tool/policies.ts';
+import { judgePlan, withoutRecall } from '../plan.ts';
 import type { Governed, Judged, Judging } from './judged.ts';
-import { judgePlan, withoutRecall } from './plan.ts';
+import { type AppliedRule, appliedNow, thenOf } from './limits.ts';
 import { reviewed } from './review.ts';
 
 /** What `judge` finds for a tool that always asks, where no other source has a say and no policy counts. */
@@ -54,16 +55,19 @@ export async function judge(driver: Driver, judging: Judging): Promise<Judged> {
     reversibility,
     isDescribed: tool.isDescribed === true,
   };
-  const applied =
-    rules.length > 0 && isRuled(tool)
-      ? rules.filter((rule) => ruleSays(rule, rule.then ?? 'ask', facts) !== undefined)
-      : [];
+  const fitting =
+    rules.length > 0 && isRuled(tool) ? rules.filter((rule) => ruleSays(rule, thenOf(rule), facts) !== undefined) : [];
+  const applied = fitting.length > 0 ? await appliedNow(driver, fitting, { callId: ctx.callId, facts }) : [];
+  const beyond = applied.filter(({ why }) => why !== undefined);
   const isUndecided = said === true && tool.asksByDefault === true;
   const asks = said === false ? ('allow' as const) : isUndecided ? ('undecided' as const) : ('ask' as const);
   // Most calls have no rule, so the tool alone says whether they ask.
   const first = applied.length > 0 && mayRun({ ...facts, own: asks }, applied.map(withoutPolicy));
+  const isBeyond = beyond.length > 0 && {
+    own: beyond.some(({ then }) => then === 'deny') ? ('deny' as const) : ('ask' as const),
+  };
   const kinds = defined({ labels, risk, reversibility, origins, ...(tool.isDescribed && { isDescribed: true }) });
-  const plainly = { says: { own: asks, ...kinds } };
+  const plainly = { says: { own: asks, ...kinds, ...isBeyond } };
   if (first && first.then === 'deny') return { ...first, ...plainly };
   if (first && first.then === 'run' && !first.observed)
     return { ...RUNS, ...defined({ rule: first.rule }), ...plainly };
@@ -80,7 +84,10 @@ export async function judge(driver: Driver, judging: Judging): Promise<Judged> {
     }),
     ...(added && { added: added.policy }),
   };
-  const says = applied.length > 0 || origins ? { says: { ...sources, ...kinds } } : undefined;
+  // What a limit said counts as said by the tool, because no replay can count again.
+  const limits = others.filter((_, index) => applied[index]?.why !== undefined).map(({ policy }) => policy);
+  const withLimits = isBeyond && { ...isBeyond, policies: [...(sources.policies ?? []), ...limits] };
+  const says = applied.length > 0 || origins ? { says: { ...sources, ...kinds, ...withLimits } } : undefined;
   const result = mayRun(
     { ...facts, ...sources },
     applied.map((rule, index) => ({ ...rule, policy: timed(others[index]?.policy ?? {}, others[index]?.waits ?? {}) })),
@@ -125,20 +132,25 @@ const NO_POLICY: { readonly policy: Policy; readonly waits: WaitOptions; readonl
 const RUNS = { then: 'run' } as const;
 
 /** What a rule says, for people. */
-const textOf = ({ tool = 'every tool', reason }: Rule): string => reason ?? `A rule for ${[tool].flat().join(', ')}`;
+const textOf = ({ tool = 'every tool', reason }: AppliedRule): string =>
+  reason ?? `A rule for ${[tool].flat().join(', ')}`;
 
-const withoutPolicy = ({ policy: _named, ...rule }: Rule): CallRule => rule;
+const withoutPolicy = ({ policy: _named, ...rule }: AppliedRule): CallRule =>
+  rule.why === undefined ? rule : { ...rule, reason: rule.reason ?? rule.why };
 
 /** The policies of the rules that ask about the call, in their order. */
 async function governedByAll(
-  applied: readonly Rule[],
+  applied: readonly AppliedRule[],
   driver: Driver,
   input: unknown,
   ctx: ApprovalContext,
 ): Promise<readonly Awaited<ReturnType<typeof governedBy>>[]> {
   if (applied.length === 0) return [];
-  const one = async (rule: Rule) =>
-    'policy' in rule ? await governedBy(rule.policy, driver.policies, input, ctx) : NO_POLICY;
+  const one = async (rule: AppliedRule) => {
+    const own = 'policy' in rule ? await governedBy(rule.policy, driver.policies, input, ctx) : NO_POLICY;
+    if (rule.why === undefined) return own;
+    return { ...own, policy: { ...own.policy, warnings: [...(own.policy.warnings ?? []), rule.why] } };
+  };
   return Promise.all(applied.map(one));
 }
 

@@ -1,9 +1,9 @@
 // Whether a person can give this grant.
-import { sameJson } from '../json.ts';
-import { type Condition, fieldText, pathOf } from './condition.ts';
+import { sameJson } from '../../json.ts';
+import { type Condition, fieldText, pathOf } from '../condition.ts';
+import { authoritySchemas, shapeProblem } from '../schemas.ts';
 import type { GrantRequest } from './grant.ts';
 import type { GrantMaximum } from './grant-maximum.ts';
-import { authoritySchemas, shapeProblem } from './schemas.ts';
 
 /** Says why this grant cannot be made; undefined if it can. */
 export function grantProblem(
