@@ -1,13 +1,14 @@
 // One call of a server's tool. If the server asks, the request is recorded, a person answers, and the call continues.
 import type { ElicitRequestParams, ElicitResult } from '@modelcontextprotocol/client';
-import { OutcomeUnknown } from '../core/errors.ts';
+import { NotPerformed, OutcomeUnknown } from '../core/errors.ts';
 import { isObject, type Json, sameJson } from '../core/json.ts';
 import { checkablePart } from '../loop/tool/data-schema.ts';
 import type { ToolContext } from '../loop/tool/definition.ts';
 import type { JsonSchema } from '../models/model.ts';
 import type { Answered, Connection, Reply, Sending } from './connection.ts';
-import { LostRequest } from './failure.ts';
+import { LostRequest, LostTask } from './failure.ts';
 import { outputOf } from './output.ts';
+import { LOST, TASK } from './server-task.ts';
 
 /**
  * Starts the call once. Each request of the server and each answer is a step, so that the body, which runs again after an
@@ -21,11 +22,17 @@ export async function callServer(
 ): Promise<unknown> {
   const answers = new Answers(ctx);
   let answered: Answered | undefined;
+  const taskId = await taskOf(connection, { ...sending, input, signal: ctx.signal }, ctx);
   for (let round = 1; ; round++) {
-    const sent = { ...sending, input, signal: ctx.signal, answered };
-    const reply = await questionIn(ctx, `question ${round}`, () => connection.send(sent)).catch((error: unknown) => {
-      throw error instanceof LostRequest ? lost(error, ctx) : error;
-    });
+    const sent = { ...sending, input, signal: ctx.signal, answered, taskId };
+    const reply = await questionIn(ctx, `question ${round}`, () => connection.send(sent)).catch(
+      async (error: unknown) => {
+        if (error instanceof LostRequest) throw lost(error, ctx);
+        if (taskId === undefined || ctx.signal.aborted || !isLost(error)) throw error;
+        const { message } = error instanceof LostTask ? error : new LostTask(taskId, error);
+        throw new OutcomeUnknown(await ctx.step(LOST, () => message));
+      },
+    );
     if (reply.result) return outputOf(sending.tool, reply.result);
     const given: Record<string, ElicitResult> = {};
     for (const [key, asked] of Object.entries(reply.requests))
@@ -33,6 +40,16 @@ export async function callServer(
     answered = { ...reply, answers: given };
   }
 }
+
+/** Starts the task of a call once: the step has its id. */
+async function taskOf(connection: Connection, sending: Sending, ctx: ToolContext): Promise<string | undefined> {
+  if (!connection.runsAsTask(sending.tool)) return undefined;
+  return ctx.step(TASK, () => connection.begin(sending));
+}
+
+/** The task was started, so not even a connection that cannot be used means that nothing was done. */
+const isLost = (error: unknown): boolean =>
+  error instanceof LostTask || error instanceof NotPerformed || error instanceof OutcomeUnknown;
 
 /** Records a request as a step. A result is not recorded here: the engine records it as the result of the call. */
 async function questionIn(ctx: ToolContext, name: string, send: () => Promise<Reply>): Promise<Reply> {

@@ -10,12 +10,21 @@ import type {
 import { NotPerformed } from '../core/errors.ts';
 import { untilAborted } from '../models/abort.ts';
 import { failureOf, LostRequest, ServerFault } from './failure.ts';
+import { resultOfTask, runsAsTask, startTask, untilSettled } from './server-task.ts';
 import { SilenceTimer } from './silence-timer.ts';
 
 /** The part of a connected client of `@modelcontextprotocol/client` 2 that is used. */
 export type McpClient = Pick<
   Client,
-  'callTool' | 'getProtocolEra' | 'listTools' | 'listen' | 'setNotificationHandler' | 'setRequestHandler' | 'transport'
+  | 'callTool'
+  | 'getProtocolEra'
+  | 'getServerCapabilities'
+  | 'listTools'
+  | 'listen'
+  | 'request'
+  | 'setNotificationHandler'
+  | 'setRequestHandler'
+  | 'transport'
 >;
 
 /** What the server answered: its result, or requests by their keys. */
@@ -39,6 +48,8 @@ export type Sending = {
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
   readonly answered?: Answered | undefined;
+  /** The task that the server runs the call as. */
+  readonly taskId?: string | undefined;
 };
 
 /** The answer of a person may take long; after this time an older server is told that none will come. */
@@ -73,14 +84,32 @@ export class Connection {
   }
 
   async send(sending: Sending): Promise<Reply> {
-    if (!this.#client.transport) throw new NotPerformed('the MCP client is not connected');
+    if (!this.#client.transport && sending.taskId === undefined)
+      throw new NotPerformed('the MCP client is not connected');
+    const { taskId, answered } = sending;
     try {
+      // Other calls go on meanwhile.
+      if (taskId !== undefined && !answered) await untilSettled(this.#client, taskId, sending);
       if (this.#isAsked) return await this.#inTurn(sending);
-      if (sending.answered?.parked !== undefined) throw new LostRequest();
+      if (answered?.parked !== undefined) throw new LostRequest();
       return await this.#open(sending).next();
     } catch (error) {
       throw failureOf(error);
     }
+  }
+
+  /** Starts the call as a task of the server, and resolves with its id. */
+  async begin(sending: Sending): Promise<string> {
+    if (!this.#client.transport) throw new NotPerformed('the MCP client is not connected');
+    try {
+      return await startTask(this.#client, sending.tool, sending.input, sending);
+    } catch (error) {
+      throw failureOf(error);
+    }
+  }
+
+  runsAsTask(tool: ServerTool): boolean {
+    return runsAsTask(this.#client, tool);
   }
 
   /** False if the client does not declare that it can be asked. */
@@ -137,7 +166,12 @@ export class Connection {
     return id;
   }
 
-  async #request({ tool, input, answered, signal }: Sending, timer: SilenceTimer): Promise<Reply> {
+  async #request({ tool, input, answered, taskId, signal }: Sending, timer: SilenceTimer): Promise<Reply> {
+    if (taskId !== undefined) {
+      const result = await resultOfTask(this.#client, taskId, { signal: timer.signal, timeoutMs: NEVER_MS });
+      if (!Array.isArray(result.content)) throw new ServerFault(`the result of the task ${taskId} has no content`);
+      return { result: result as CallToolResult };
+    }
     // The engine checks the output, also when the server first asks.
     const { outputSchema: _output, ...toolDefinition } = tool;
     const params = { name: tool.name, arguments: input as { [key: string]: unknown } };

@@ -7,7 +7,13 @@ import { isObject } from '../core/json.ts';
  * unknown.
  */
 export function failureOf(error: unknown): unknown {
-  if (error instanceof NotPerformed || error instanceof ServerFault || error instanceof LostRequest) return error;
+  if (
+    error instanceof NotPerformed ||
+    error instanceof ServerFault ||
+    error instanceof LostRequest ||
+    error instanceof LostTask
+  )
+    return error;
   const { code, status } = isObject(error) ? (error as { code?: unknown; status?: unknown }) : {};
   // Errors of JSON-RPC have numbers, those of the SDK have names.
   if (typeof code === 'number') return error;
@@ -24,6 +30,13 @@ const NOT_SENT: ReadonlySet<unknown> = new Set([
 
 /** The server answered with something that cannot be used. */
 export class ServerFault extends Error {}
+
+/** The server runs the call as this task, and cannot be asked about it. */
+export class LostTask extends Error {
+  constructor(taskId: string, cause: unknown) {
+    super(`Its server runs it as the task ${taskId}, and cannot be asked about it: ${messageOf(cause)}`, { cause });
+  }
+}
 
 /** The process that held the open request of an older server is gone, and so is the request. */
 export class LostRequest extends Error {

@@ -9,6 +9,7 @@ import { makeTool, tool } from '../loop/tool/tool.ts';
 import type { JsonSchema } from '../models/model.ts';
 import { callServer } from './call-server.ts';
 import { connectionOf, type McpClient } from './connection.ts';
+import { continues } from './server-task.ts';
 
 /** A tool as its server describes it. */
 export type { ServerTool };
@@ -134,7 +135,8 @@ function toolOf(client: McpClient, described: ServerTool, options: McpToolsOptio
     },
     (input, ctx) => callServer(connection, { tool: described, timeoutMs }, input, ctx),
   );
-  return makeTool(trust === 'untrusted' ? { ...definition, isForeign: true } : definition);
+  const isTask = connection.runsAsTask(described);
+  return makeTool({ ...definition, ...(trust === 'untrusted' && { isForeign: true }), ...(isTask && { continues }) });
 }
 
 /** The server checks its inputs itself; ours is a first check, so that people are not asked about calls that cannot run. */
