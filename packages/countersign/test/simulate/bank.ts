@@ -1,12 +1,24 @@
 // The program under test: a bank with agents, tools of every kind, policies, grants, a gate and a channel.
 
 import type { Countersign } from '../../src/index.ts';
-import { type Channel, countersign, type Gate, type Notice, NotPerformed, type Tool, z } from '../../src/index.ts';
+import {
+  type Channel,
+  countersign,
+  type Gate,
+  type Json,
+  type Notice,
+  NotPerformed,
+  type Tool,
+  z,
+} from '../../src/index.ts';
 import type { ToolContext } from '../../src/loop/tool/definition.ts';
 import type { Store } from '../../src/runs/port/store.ts';
 import type { Life, Node } from '../../src/testing/simulate/life.ts';
 import type { EffectOptions } from '../../src/testing/simulate/world.ts';
 import type { Claims } from './claims.ts';
+import type { Controls } from './controls/controls.ts';
+import { ruleOf } from './controls/limits.ts';
+import { UNDO } from './controls/undo-names.ts';
 import { planningModel } from './plan.ts';
 
 export type Bank = {
@@ -29,6 +41,7 @@ export type Shared = {
   readonly hasChannel: boolean;
   /** Those that the plans of the schedule name. A process has no others: making tools takes longer than running them. */
   readonly tools: ReadonlySet<string>;
+  readonly controls: Controls;
 };
 
 export const FINANCE: readonly string[] = ['ann', 'ben', 'cara'];
@@ -53,7 +66,7 @@ type Body = (input: Amount, ctx: ToolContext) => Promise<unknown>;
 
 /** Starts a process of the bank. Odd releases lack some tools, and ask for others. */
 export function openBank(life: Life<Bank>, node: Omit<Node<Bank>, 'app'> & { store: Store }, shared: Shared): Bank {
-  const { leaseMs, pollMs, told, hasChannel } = shared;
+  const { leaseMs, pollMs, told, hasChannel, controls } = shared;
   const store = shared.claims.of(node.machine, node.store);
   const ai = countersign({
     model: planningModel(life),
@@ -67,8 +80,10 @@ export function openBank(life: Life<Bank>, node: Omit<Node<Bank>, 'app'> & { sto
     },
     ...(hasChannel && { channels: [channelOf(life, told)] }),
     notify: { everyone: ['dan'] },
+    ...(controls.limited && { rules: [ruleOf(controls.limited)] }),
   });
-  const tools = toolsOf(life, node, ai, shared);
+  const plain = toolsOf(life, node, ai, shared);
+  const tools = controls.plans ? [...plain, ai.planTool({ tools: plain })] : plain;
   const missing: readonly string[] = node.release % 2 === 1 ? ['ship', 'book'] : [];
   const known = tools.filter(({ name }) => !missing.includes(name));
   const assistant = ai.defineAgent({ name: 'assistant', description: 'Helps the helper.', tools: known });
@@ -110,7 +125,7 @@ function toolsOf(
   life: Life<Bank>,
   { link, machine, release }: Omit<Node<Bank>, 'app'>,
   ai: Countersign,
-  { tools: used, claims }: Shared,
+  { tools: used, claims, controls }: Shared,
 ): readonly Tool[] {
   const { world, chance, timeline } = life;
   const isOdd = release % 2 === 1;
@@ -192,6 +207,16 @@ function toolsOf(
         return act('book', ctx, input);
       }),
     ),
+    tool('draw', { needsApproval: controls.limited?.isGated ?? false }),
+    tool('pledge', { needsApproval: true, recallFor: controls.recallMs ?? 1_000 }),
+    tool('spree', { needsApproval: true }),
+    tool('give', {
+      needsApproval: true,
+      undo: (output: Json, given: Amount, ctx: ToolContext) =>
+        body(({ amount }, { idempotencyKey }) =>
+          world.send(link, UNDO, idempotencyKey, { undone: amount }, { input: { input: { amount }, output } }),
+        )(given, ctx),
+    }),
     tool('late', { needsApproval: { policy: { onExpiry: 'approve', expireAfter: LATE_MS } } }),
     tool('spend', {
       needsApproval: {

@@ -1,8 +1,12 @@
 // The programs and people that use the bank: they start runs, speak, cancel, delete, and call its gate from outside.
 import type { GrantedStart } from '../../src/runs/gates/gate.ts';
+import type { Undoing } from '../../src/runs/undo/undoing.ts';
 import type { Life } from '../../src/testing/simulate/life.ts';
 import { Machine } from '../../src/testing/simulate/timeline.ts';
 import { type Bank, PEOPLE, refuseBug, SECRET } from './bank.ts';
+import type { Controls } from './controls/controls.ts';
+import { planningOf } from './controls/planning.ts';
+import { undoAll } from './controls/undos.ts';
 import { type Plan, planOf, type Size } from './plan.ts';
 
 /** A run that was started, and what was asked of it. */
@@ -25,13 +29,17 @@ export class Clients {
   readonly #isLate: () => boolean;
   readonly #tools: readonly string[];
   readonly #turns: number;
+  readonly #controls: Controls;
+  /** What came of asking for undos. */
+  readonly undoings: Undoing[] = [];
   #amounts = 0;
 
-  constructor(life: Life<Bank>, { tools, turns }: Size, isLate: () => boolean) {
+  constructor(life: Life<Bank>, { tools, turns }: Size, controls: Controls, isLate: () => boolean) {
     this.#life = life;
     this.#tools = tools;
     this.#turns = turns;
     this.#isLate = isLate;
+    this.#controls = controls;
   }
 
   /** Whole numbers, each another one; an edit adds a half. Some are more than a grant allows. */
@@ -41,6 +49,7 @@ export class Clients {
   };
 
   #plan(): Plan {
+    if (this.#controls.plans) return planningOf(this.#life.chance, this.amount);
     return planOf(this.#life.chance, this.#tools, this.amount, this.#turns);
   }
 
@@ -72,6 +81,10 @@ export class Clients {
     if (chance.is(0.25)) await this.#speak(one);
     if (chance.is(0.15)) await this.#cancel(one);
     await this.#look(one);
+    // Several ask at the same time.
+    if (this.#controls.undos)
+      for (let asking = 1 + chance.below(2); asking > 0; asking -= 1)
+        life.actor(`undoer ${asking} of ${one.id}`, () => undoAll(life, one, this.undoings));
   }
 
   async #speak({ id, by }: Started): Promise<void> {

@@ -8,7 +8,6 @@ import type { StoredEvent } from '../../src/runs/port/store.ts';
 import {
   everyRunEnds,
   type Law,
-  type Left,
   noneAfterRejection,
   nothingLeft,
   oneEffect,
@@ -18,22 +17,14 @@ import type { Life } from '../../src/testing/simulate/life.ts';
 import { keyOf, type RecordedCall, type RecordedRun } from '../../src/testing/simulate/records.ts';
 import { BEGIN } from '../../src/testing/simulate/timeline.ts';
 import type { SimulatedEffect, World } from '../../src/testing/simulate/world.ts';
-import { type Bank, FINANCE, PEOPLE, SECRET, SWALLOWED, type Told } from './bank.ts';
-import type { Claims } from './claims.ts';
-import type { Started } from './clients.ts';
+import { type Bank, FINANCE, PEOPLE, SECRET, SWALLOWED } from './bank.ts';
+import type { Controls } from './controls/controls.ts';
+import { beyondLimit } from './controls/limit-law.ts';
+import { unplanned } from './controls/plan-law.ts';
+import { ranTooEarly, recalledAndRan } from './controls/recall-law.ts';
+import { undoneTwice, undoneUntruly } from './controls/undo-law.ts';
 import type { Acts, Said } from './people.ts';
-
-/** Everything that is left of a schedule. */
-export type Remains = Left & {
-  readonly acts: Acts;
-  readonly starts: Claims['starts'];
-  readonly started: readonly Started[];
-  readonly told: readonly Told[];
-  readonly grants: readonly KeptGrant[];
-  /** Since when the channel is known in the store. */
-  readonly toldSince: number;
-  readonly maxTurns: number;
-};
+import type { KeptGrant, Remains } from './remains.ts';
 
 export const LAWS: Readonly<Record<string, Law<Remains>>> = {
   'a call has at most one effect': oneEffect,
@@ -47,6 +38,16 @@ export const LAWS: Readonly<Record<string, Law<Remains>>> = {
 
   'a grant is never overdrawn': (remains) => overdrawn(remains),
 
+  'no more calls start than a limit allows': beyondLimit,
+
+  'a recalled call has no effect': recalledAndRan,
+
+  'a call that can be recalled waits': ranTooEarly,
+
+  'an undo takes back what ran, once': undoneTwice,
+
+  'what is told as undone is undone': undoneUntruly,
+
   'no call starts while every call is frozen': ({ acts, starts }) =>
     acts.frozen.flatMap(({ id, at }) => {
       const until = acts.lifting.get(id) ?? Number.POSITIVE_INFINITY;
@@ -54,11 +55,13 @@ export const LAWS: Readonly<Record<string, Law<Remains>>> = {
       return late.map(({ callId }) => `${callId} started under ${id}`);
     }),
 
-  'the model is told what happened': ({ records, world }) =>
+  'the model is told what happened': ({ records, world, controls }) =>
     records.flatMap(({ calls, events }) => {
       // An earlier try of a call that may run again can act after a later one was refused: the record says so, late.
       const late = JSON.stringify(events.filter(({ type }) => type === 'call-ended-late'));
-      return [...calls.values()].flatMap((call) => (late.includes(call.id) ? [] : (untrue(world, call) ?? [])));
+      return [...calls.values()].flatMap((call) =>
+        late.includes(call.id) ? [] : (untrue(world, call, controls) ?? []),
+      );
     }),
 
   'every started run exists': ({ records, started }) =>
@@ -92,7 +95,8 @@ export const LAWS: Readonly<Record<string, Law<Remains>>> = {
   'every notice is delivered': ({ records, told, toldSince }) =>
     records.flatMap(({ requests }) =>
       requests.flatMap(({ id, kind, settledAt }) => {
-        // What was over before the channel existed is not announced, nor what a grant let run.
+        // What was over before the channel existed is not announced, nor what a grant let run, nor a wait in which a call can be recalled.
+        if (kind === 'recall') return [];
         if (settledAt !== null && (settledAt < toldSince || id.endsWith('/granted'))) return [];
         const types = new Set(told.filter(({ requestId }) => requestId === id).map(({ type }) => type));
         const opened = types.has(kind === 'doubt' ? 'doubt' : 'opened');
@@ -112,7 +116,7 @@ function unkept({ maxTurns }: Remains, { run, events, calls }: RecordedRun): rea
   for (const event of events) {
     if (event.type === 'user-spoke') turns = 0;
     if (event.type === 'model-replied') turns += 1;
-    if (turns > maxTurns && !run.id.startsWith('gate.')) problems.push(`${run.id} took more than ${maxTurns} turns`);
+    if (turns > maxTurns && !/^(gate|undo)\./.test(run.id)) problems.push(`${run.id} took more than ${maxTurns} turns`);
   }
   const replied = events.findLast(({ type }) => type === 'model-replied');
   const isCut = events.some(isTurnLimit);
@@ -144,9 +148,10 @@ export async function isQuiet(
 /** Tools that need nobody's word, or whose word is another one. */
 const FREE: ReadonlySet<string> = new Set(['look', 'reserve']);
 
-function withoutAuthority({ acts, records }: Remains, effect: SimulatedEffect): string | undefined {
+function withoutAuthority(remains: Remains, effect: SimulatedEffect): string | undefined {
+  const { acts, records, controls } = remains;
   const { name, key, at, input } = effect;
-  if (FREE.has(name)) return undefined;
+  if (FREE.has(name) || (name === 'draw' && !controls.limited?.isGated)) return undefined;
   const what = `${name} ${key} of ${JSON.stringify(input)}`;
   const before = acts.said.filter(
     (one) => one.key === key && one.at <= at && (one.type === 'approve' || one.type === 'restart'),
@@ -156,11 +161,12 @@ function withoutAuthority({ acts, records }: Remains, effect: SimulatedEffect): 
   if (name === 'book') return before.some(({ type }) => type === 'restart') ? undefined : `${what}: nobody said so`;
   const own = before.filter((one) => one.card.kind !== 'doubt' && isDeepStrictEqual(one.input, input));
   if (name === 'wire') {
-    const voters = new Set(own.flatMap(({ person, at: said }) => standsFor(acts, person, said)));
+    const voters = new Set(own.flatMap(({ person }) => standsFor(acts, person, at)));
     voters.delete(run?.run.startedBy ?? '');
     return voters.size >= 2 ? undefined : `${what}: only ${[...voters].join() || 'nobody'} approved it`;
   }
   if (own.some((one) => mayApprove(acts, effect, one))) return undefined;
+  if (name === 'spree') return unplanned(remains, effect);
   if (name === 'late') {
     // A run that was deleted leaves no record.
     if (!run) return undefined;
@@ -173,13 +179,13 @@ function withoutAuthority({ acts, records }: Remains, effect: SimulatedEffect): 
   return `${what}: nobody approved it`;
 }
 
-/** Whether this person could let the call run alone. */
-function mayApprove(acts: Acts, { name, at: happened }: SimulatedEffect, { person, at, card }: Said): boolean {
+/** Whether this person could let the call run alone. A decision counts when it is recorded, which is after they say it. */
+function mayApprove(acts: Acts, { name, at }: SimulatedEffect, { person, card }: Said): boolean {
   const isFinance = standsFor(acts, person, at).length > 0;
   if (name === 'spend') return isFinance;
   // The clocks of the processes are off, but not by more than the engine allows.
   const dueAt = card.escalate[0]?.at ?? card.createdAt + ESCALATES_MS;
-  const isEscalated = BEGIN + happened >= dueAt - 1_500;
+  const isEscalated = BEGIN + at >= dueAt - 1_500;
   if (name === 'check') return person === 'dan' || standsForDan(acts, person, at) || (isFinance && isEscalated);
   return true;
 }
@@ -231,27 +237,19 @@ const isFirst = ({ said: all }: Acts, { answer, person, card }: Said): boolean =
   (answer?.status === 'waiting' || answer?.by === person) &&
   all.every((other) => other.person !== person || other.card.id !== card.id || other.isMisdirected);
 
-/** What the note of a grant says. */
-export type KeptGrant = {
-  readonly id: string;
-  readonly uses: number;
-  readonly total: number;
-  readonly expiresAt: number;
-  readonly requestId: string;
-};
-
 function overdrawn({ grants, records, world, acts }: Remains): readonly string[] {
   const problems: string[] = [];
   const used = new Map<string, number[]>();
   for (const { run, calls } of records)
     for (const call of calls.values()) {
       const grantId = call.events.findLast(({ type }) => type === 'call-granted');
-      // Later starts are those that a person let happen, after a doubt.
+      // Later starts are those that a person let happen: of a call whose grant ended before its start, or after a doubt.
       const start = call.events
         .slice(call.events.lastIndexOf(grantId as StoredEvent))
-        .find(({ type }) => type === 'call-started');
+        .find(({ type }) => type === 'call-started' || type === 'call-interrupted');
       const effect = world.effects.find(({ key }) => key === call.key);
-      if (grantId?.type !== 'call-granted' || !start || !effect) continue;
+      if (call.tool === 'spree' || grantId?.type !== 'call-granted' || start?.type !== 'call-started' || !effect)
+        continue;
       const grant = grants.find(({ id }) => id === grantId.grantId);
       // A run that was deleted leaves no requester, and its grant no request.
       const giving = records.find((record) => record.requests.some(({ id }) => id === grant?.requestId));
@@ -282,11 +280,13 @@ const CLOCK_MS = 15_000;
 const REVOKED_MS = 45_000;
 const ESCALATES_MS = 5_000;
 
-function untrue({ effects }: World, { key, tool, events }: RecordedCall): string | undefined {
-  if (['ask', 'helper', 'assistant', 'book', 'look'].includes(tool)) return undefined;
+function untrue({ effects }: World, { key, tool, events }: RecordedCall, { limited }: Controls): string | undefined {
+  if (['ask', 'helper', 'assistant', 'book', 'look', 'plan'].includes(tool)) return undefined;
   const settled = events.findLast(({ type }) => type === 'call-settled');
   if (settled?.type !== 'call-settled') return undefined;
   const { result } = settled;
+  // Only a call that somebody was asked about warns that it may have acted.
+  if (tool === 'draw' && !limited?.isGated && result.type === 'error') return undefined;
   const hasActed = effects.some((effect) => effect.key === key);
   const isTrue = result.type === 'output' ? hasActed : result.mayHaveActed === true || !hasActed;
   return isTrue

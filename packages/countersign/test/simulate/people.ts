@@ -1,10 +1,11 @@
 // The people of the simulation: they decide at random, contradict each other, vote, edit, give and revoke grants, and delegate.
 
-import type { DecideResult, DecisionInput, RunRequest } from '../../src/index.ts';
+import type { DecideResult, DecisionInput, Json, RunRequest } from '../../src/index.ts';
 import { FREEZES } from '../../src/runs/port/store.ts';
 import type { Life } from '../../src/testing/simulate/life.ts';
 import { keyOf } from '../../src/testing/simulate/records.ts';
 import { type Bank, FINANCE, PEOPLE, refuseBug, SECRET } from './bank.ts';
+import { UNDO } from './controls/undo-names.ts';
 
 /** What a person has sent, and what came back. */
 export type Said = {
@@ -69,6 +70,7 @@ function decisionOn(life: Life<Bank>, card: RunRequest, isLate: boolean, isThere
   const { chance, world } = life;
   const key = keyOf(card);
   if (card.kind === 'doubt') return truthAbout(life, card, key);
+  if (card.kind === 'recall') return chance.is(0.1) ? { type: 'reject', reason: 'Wait.' } : undefined;
   // The boss comes back in the end, and leaves what has escalated to others.
   if (isLate && !isThere && card.kind === 'approval') return undefined;
   if (card.tool === 'ask') return { type: 'respond', output: chance.pick(['blue', 'red']) };
@@ -80,8 +82,16 @@ function decisionOn(life: Life<Bank>, card: RunRequest, isLate: boolean, isThere
   if (world.isUnderWay(key) && chance.is(0.5)) return undefined;
   if (chance.is(0.15)) return { type: 'reject', reason: 'no' };
   if (chance.is(0.05)) return 'cancel';
-  if (!isLate && chance.is(0.12)) return { type: 'approve', edit: { ...input, amount: input.amount + 0.5 } };
+  if (card.tool === 'plan') return (chance.is(0.4) && fewer(card.input)) || 'approve';
+  if (card.tool !== UNDO && !isLate && chance.is(0.12))
+    return { type: 'approve', edit: { ...input, amount: input.amount + 0.5 } };
   return 'approve';
+}
+
+/** Approves a plan without its first step, if it has others. */
+function fewer(plan: unknown): DecisionInput | undefined {
+  const [, ...steps] = (plan as { readonly steps: readonly Json[] }).steps;
+  return steps.length > 0 ? { type: 'approve', edit: { steps } } : undefined;
 }
 
 /** A person who looks at what happened, and never says more than they know. */
@@ -107,7 +117,8 @@ async function decide(
   const { chance } = life;
   const said = typeof decision === 'string' ? { type: decision } : decision;
   const grant = grantWith(life, card, said.type);
-  const isMisdirected = chance.is(0.03);
+  const recalls = card.kind === 'recall' && chance.is(0.7);
+  const isMisdirected = chance.is(0.03) && !recalls;
   const one: Said = {
     person: name,
     card,
@@ -130,7 +141,9 @@ async function decide(
   // Whoever gets no answer sends the same again, or lets it be.
   for (let times = 1 + chance.below(3); times > 0; times -= 1) {
     const what = `${name} decides ${card.id} ${said.type}`;
-    const answer = await life.ask(what, ({ ai }) => ai.runs.decide(card.id, decision, options));
+    const answer = await life.ask(what, ({ ai }) =>
+      recalls ? ai.runs.recall(card.id, { by: name, channel: 'inbox' }) : ai.runs.decide(card.id, decision, options),
+    );
     life.timeline.note(
       `${what}: ${answer.status} ${answer.status === 'refused' ? (answer.error as Error).message : ''}`,
     );

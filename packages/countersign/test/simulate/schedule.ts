@@ -1,5 +1,5 @@
 // One schedule from one seed: the bank, its people and clients, the faults, and the laws that must hold afterwards.
-import type { GrantEvent } from '../../src/core/authority/grant.ts';
+import type { GrantEvent } from '../../src/core/authority/grants/grant.ts';
 import { forgetDrawnIds } from '../../src/random-id.ts';
 import type { Store } from '../../src/runs/port/store.ts';
 import { Chance } from '../../src/testing/simulate/chance.ts';
@@ -8,9 +8,12 @@ import { type RecordedCall, readRecords } from '../../src/testing/simulate/recor
 import { type Bank, FINANCE, openBank, PEOPLE, type Told } from './bank.ts';
 import { Claims } from './claims.ts';
 import { Clients } from './clients.ts';
-import { isQuiet, type KeptGrant, LAWS, type Remains } from './laws.ts';
+import { controlsOf } from './controls/controls.ts';
+import { Counts } from './controls/counts.ts';
+import { isQuiet, LAWS } from './laws.ts';
 import { Acts, person } from './people.ts';
 import { sizeOf } from './plan.ts';
+import type { KeptGrant, Remains } from './remains.ts';
 import { storesOf } from './stores.ts';
 import type { TornStore } from './torn.ts';
 
@@ -39,6 +42,12 @@ export type Figures = {
   granted: number;
   /** How many freezes a person knew of. */
   frozen: number;
+  /** How many calls of a tool under a limit started. */
+  limited: number;
+  /** How many calls were undone, as an answer said. */
+  undone: number;
+  /** How many calls were recalled, as an answer said. */
+  recalled: number;
 };
 
 /** How long faults happen, and how long a schedule may then take to end. */
@@ -51,9 +60,10 @@ export async function runSchedule(seed: number, makeStore = storesOf('memory')):
   const leaseMs = size.pick([1_000, 3_000, 7_500]);
   const told: Told[] = [];
   const claims = new Claims();
-  const much = sizeOf(size);
+  const counts = new Counts();
+  const { much, controls } = controlsOf(new Chance(seed ^ 0x3c6ef372), sizeOf(size));
   const shared = {
-    ...{ leaseMs, told, claims },
+    ...{ leaseMs, told, claims, controls },
     maxTurns: size.pick([100, 100, 1]),
     pollMs: size.pick([1_000, 2_000, 4_000]),
     hasChannel: size.is(0.25),
@@ -66,11 +76,11 @@ export async function runSchedule(seed: number, makeStore = storesOf('memory')):
     seed,
     leaseMs,
     processes,
-    makeStore: (now, hold) => claims.watched(makeStore(now, hold), now),
+    makeStore: (now, hold) => claims.watched(counts.watched(makeStore(now, hold)), now),
     stop: ({ ai }) => ai.runs.stop(),
     open: (life, node) => openBank(life, node, shared),
   });
-  const clients = new Clients(life, much, () => isLate);
+  const clients = new Clients(life, much, controls, () => isLate);
   for (let run = much.runs; run > 0; run -= 1) life.actor(`client ${run}`, () => clients.run(run));
   for (let call = much.programs; call > 0; call -= 1) life.actor(`program ${call}`, () => clients.outside(call));
   for (const name of PEOPLE) {
@@ -89,8 +99,10 @@ export async function runSchedule(seed: number, makeStore = storesOf('memory')):
       acts,
       starts: claims.starts,
       started: clients.started,
+      undoings: clients.undoings,
       told,
       maxTurns: shared.maxTurns,
+      ...{ controls, counts },
     },
     records: await readRecords(store),
     toldSince: await channelSince(store),
@@ -124,6 +136,9 @@ export async function runSchedule(seed: number, makeStore = storesOf('memory')):
       torn: (store as Partial<TornStore>).torn?.() ?? 0,
       granted: left.records.flatMap(({ calls }) => [...calls.values()].filter(isGranted)).length,
       frozen: acts.frozen.length,
+      recalled: acts.said.filter(({ card, answer }) => card.kind === 'recall' && answer).length,
+      undone: clients.undoings.filter(({ isDone, steps }) => isDone && steps.length > 0).length,
+      limited: controls.limited ? counts.started.size : 0,
     },
   };
 }
@@ -164,8 +179,9 @@ function watchForTheEnd(
     const isBusy = running + waiting + failed > 0 || clients.started.some(({ isKnown }) => !isKnown);
     if (isBusy) calmSince = undefined;
     else calmSince ??= timeline.now;
-    const calmMs = calmSince === undefined ? 0 : timeline.now - calmSince;
-    if (calmMs > 120_000 || (calmMs > 8_000 && (await isQuiet(life, remains, hasChannel)))) return end();
+    // A process that is frozen still has notices to deliver, and one that failed is tried again after minutes.
+    const calmMs = calmSince === undefined ? 0 : Math.min(timeline.now - calmSince, life.awakeMs);
+    if (calmMs > 300_000 || (calmMs > 8_000 && (await isQuiet(life, remains, hasChannel)))) return end();
     timeline.after(3_000, life.server, '', () => void look());
   };
   timeline.after(3_000, life.server, '', () => void look());

@@ -16,9 +16,9 @@ test('no schedule breaks a law, in memory and in files of SQLite', async () => {
   const inMemory = await worker().run({ from: 1, count: 30 });
   const inFiles = await worker().run({ from: 1, count: 5, place: 'sqlite' });
   expect([...inMemory.found, ...inFiles.found]).toEqual([]);
-  const { doubts, effects, deaths, decisions, stops, granted, frozen } = inMemory.figures;
+  const { doubts, effects, deaths, decisions, stops, granted, frozen, limited } = inMemory.figures;
   // Everything in the world happens: a grant that is always refused, for example, would hide what it is there to try.
-  expect(Math.min(doubts, effects, deaths, decisions, stops, granted, frozen)).toBeGreaterThan(0);
+  expect(Math.min(doubts, effects, deaths, decisions, stops, granted, frozen, limited)).toBeGreaterThan(0);
   expect(inFiles.figures.torn).toBeGreaterThan(0);
 });
 

@@ -149,10 +149,11 @@ export class Life<App> {
     machine.frozenUntil = until;
     this.#awakeAt = Math.max(this.#awakeAt, until);
     // The monotonic clock of a computer that sleeps stops; that of a process that is stopped does not.
-    if (this.chance.is(0.3))
-      this.timeline.after(ms - 0.001, undefined, '', () => {
-        machine.slept += ms;
-      });
+    if (!this.chance.is(0.3) || machine.clocks === 'jumps') return;
+    machine.clocks = 'sleeps';
+    this.timeline.after(ms - 0.001, undefined, '', () => {
+      machine.slept += ms;
+    });
   }
 
   /** So long no process has been frozen, in milliseconds. */
@@ -167,7 +168,10 @@ export class Life<App> {
     const look = () => {
       const { jump, partition, deploy, freeze, crash } = this.weather;
       for (const { machine } of this.#nodes) {
-        if (chance.is(jump)) machine.skew += Math.round(chance.between(-60_000, 60_000));
+        if (chance.is(jump) && machine.clocks !== 'sleeps') {
+          machine.skew += Math.round(chance.between(-60_000, 60_000));
+          machine.clocks = 'jumps';
+        }
         if (chance.is(partition)) this.#cut(machine);
         if (chance.is(freeze)) this.#freeze(machine);
         if (chance.is(crash)) this.kill(machine);

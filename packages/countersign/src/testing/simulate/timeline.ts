@@ -25,6 +25,8 @@ export class Machine {
   isAlive = true;
   /** Until then nothing happens on it. */
   frozenUntil = 0;
+  /** One of its clocks may be wrong: nothing on it could tell that both are. */
+  clocks: 'right' | 'jumps' | 'sleeps' = 'right';
   /** How far its wall clock is ahead. */
   skew = 0;
   /** How long its monotonic clock did not run, because the computer slept. */

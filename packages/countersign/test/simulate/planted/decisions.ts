@@ -26,8 +26,8 @@ export const DECISIONS: readonly Planted[] = [
     name: 'a decision that came second is acknowledged',
     rule: RECORDED,
     file: 'runs/requests/deciding.ts',
-    find: 'return stale ?? { at, casts };\n}',
-    replace: 'return { at, casts };\n}',
+    find: '  if (stale) return stale;\n  const waiting',
+    replace: '  const waiting',
     within: 20,
   },
   {
@@ -66,7 +66,7 @@ export const DECISIONS: readonly Planted[] = [
   {
     name: 'a deadline comes early',
     rule: 'a deadline decides only after it has passed',
-    file: 'runs/requests/expiry.ts',
+    file: 'runs/requests/waiting/expiry.ts',
     find: 'return expiresAt !== undefined && expiresAt <= now;',
     replace: 'return expiresAt !== undefined && expiresAt - 5_000 <= now;',
     within: 20,

@@ -53,6 +53,8 @@ export const ENDS: readonly Planted[] = [
     find: 'await this.#hint(channels, request,',
     replace: 'await store.told(request.id, news);\n          await this.#hint(channels, request,',
     within: 50,
+    // The last schedules that found it were drawn before people could freeze, recall and undo.
+    isOpen: true,
   },
   {
     name: 'a notice that was taken never comes again',
@@ -60,7 +62,7 @@ export const ENDS: readonly Planted[] = [
     file: 'stores/memory/untold.ts',
     find: '[...this.#taken].filter(([, { tellAt }]) => tellAt <= now);',
     replace: '[];',
-    within: 50,
+    within: 200,
   },
   {
     name: 'news that came meanwhile count as told',
