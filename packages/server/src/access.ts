@@ -76,7 +76,9 @@ export class Access {
     if (known !== undefined) return known;
     const asked = internalsOf(this.#ai.runs)
       .votersFor(person.id, rolesOf(person))
-      .catch((error: unknown) => {
+      .catch((error: unknown): readonly Voter[] => {
+        // The person was removed.
+        if (error instanceof UsageError && error.code === 'not-allowed') return [];
         this.#log('error', 'people', { error });
         return [{ by: person.id, roles: rolesOf(person) }];
       });

@@ -24,6 +24,7 @@ import { signInMemory } from './identity/known-people.ts';
 import type { RenewLink } from './identity/link-renewal.ts';
 import { mailSignIn } from './identity/mail-sign-in.ts';
 import type { Identified } from './identity/person.ts';
+import { unlessRemoved } from './identity/person-by-id.ts';
 import { createLoginToken, loginPath, type SessionCookie, sessionCookie } from './identity/sessions.ts';
 import { createRemarks } from './insights/remarks.ts';
 import { decisionLinks } from './links/decision-links.ts';
@@ -35,11 +36,14 @@ import { createLog, type Log } from './log.ts';
 import { mountMcp } from './mcp/mount.ts';
 import { type AppOptions, AppOptionsShape } from './options.ts';
 import { CARD_STYLE, CARD_STYLESHEET } from './pages/card-page.ts';
+import { mountCompanySignIn } from './pages/company-sign-in.ts';
 import { type ApiDocument, DOCS_STYLE, docsPage } from './pages/docs.ts';
 import { htmlResponse } from './pages/html.ts';
 import { createInbox } from './pages/inbox.ts';
 import { login, logout, logoutPage, type SigningIn } from './pages/login.ts';
 import { mountMailSignIn } from './pages/mail-sign-in.ts';
+import { createBackChannel } from './sign-in/back-channel.ts';
+import { companySignInOf } from './sign-in/company-sign-in.ts';
 import { mountHealth } from './telemetry/health.ts';
 import { documentHealth } from './telemetry/health-document.ts';
 import { Measures } from './telemetry/measures.ts';
@@ -76,8 +80,9 @@ export function createApp(ai: Countersign, options: AppOptions = {}): App {
 }
 
 /** `renewLink` prints a fresh sign-in link for the developer, when one no longer works. */
-export function createAppWithLinks(ai: Countersign, options: AppOptions, renewLink: RenewLink | undefined): App {
-  checkOptions('createApp', AppOptionsShape, options);
+export function createAppWithLinks(ai: Countersign, given: AppOptions, renewLink: RenewLink | undefined): App {
+  checkOptions('createApp', AppOptionsShape, given);
+  const options = { ...given, identifyPerson: unlessRemoved(ai, given.identifyPerson) };
   const { basePath = '', publicUrl, maxStreams = 2_000 } = options;
   const publicAddress = publicUrl === undefined ? undefined : new URL(publicUrl);
   const hub = new Hub(ai.runs);
@@ -116,14 +121,15 @@ export function createAppWithLinks(ai: Countersign, options: AppOptions, renewLi
   const { notes } = ai.runs;
   const cookieFor = (context: Context): SessionCookie => sessionCookie(publicAddress ?? new URL(context.req.url));
   const byMail = mailSignIn(ai, { ...options, basePath, log });
-  const signingIn: SigningIn = { notes, basePath, renewLink, byMail };
+  const company = companySignInOf(ai, options);
+  const signingIn: SigningIn = { notes, basePath, renewLink, byMail, company, addressOf: services.addressOf };
   const remember = signInMemory(ai);
   let isRetired = false;
 
   async function findCaller(context: Context): Promise<Caller | undefined> {
     const identification = { notes, cookie: cookieFor(context), identify: options.identify };
-    const ask = () => callerOf(identification, context.req.raw, originOf(context));
-    const caller = await ask();
+    const ask = (isUse = false) => callerOf(identification, context.req.raw, originOf(context), isUse);
+    const caller = await ask(true);
     const own = publicAddress ?? new URL(context.req.url);
     refuseOtherOrigins(context.req.raw, caller?.proof, new Set([...origins, own.origin]));
     if (caller) {
@@ -194,6 +200,10 @@ export function createAppWithLinks(ai: Countersign, options: AppOptions, renewLi
   });
   hono.post('/login', signIn);
   if (byMail) mountMailSignIn(hono, signingIn, byMail, { findCaller, cookieFor });
+  if (company) {
+    const backChannel = createBackChannel(notes, log);
+    mountCompanySignIn(hono, signingIn, { company, backChannel, findCaller, cookieFor, log });
+  }
   hono.get('/logout', async (context) => logoutPage(signingIn, await findCaller(context)));
   hono.post('/logout', async (context) => {
     const signedIn = await findCaller(context);

@@ -4,6 +4,7 @@ import type { Store } from 'countersign/store';
 import type { ServerChannel } from './channels/server-channel.ts';
 import type { McpRules } from './mcp-gate/rules.ts';
 import type { AppOptions } from './options.ts';
+import type { SignInIssuer } from './sign-in/issuers.ts';
 
 /** The settings of a project, which `countersign serve`, `dev` and `worker` apply to the agents in `agents.ts` beside them. */
 export type Config = {
@@ -13,6 +14,8 @@ export type Config = {
   readonly rules?: readonly Rule[];
   /** The channels of notices about requests. */
   readonly channels?: readonly ServerChannel[];
+  /** The accounts of your organisation that people sign in with, by OpenID Connect. */
+  readonly signIn?: readonly SignInIssuer[];
   /** Options of the server. */
   readonly server?: AppOptions;
   /** The rules of `countersign mcp gate`. */

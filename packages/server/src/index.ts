@@ -28,4 +28,5 @@ export type { AppOptions } from './options.ts';
 export type { ApiRequest, Assignee } from './schemas/request.ts';
 export type { WebhookEvent } from './schemas/webhook.ts';
 export { type RunningServer, type ServeOptions, serve } from './serve.ts';
+export type { SignInIssuer } from './sign-in/issuers.ts';
 export { type TraceOptions, type Tracing, traceRuns } from './telemetry/trace-runs.ts';

@@ -8,6 +8,7 @@ import type { Identified } from './identity/person.ts';
 import type { LinkOptions } from './links/link-options.ts';
 import type { LogSink } from './log.ts';
 import type { McpOptions } from './mcp/own-requests.ts';
+import type { SignInIssuer } from './sign-in/issuers.ts';
 
 /** The options of `createApp`. */
 export type AppOptions = Policies & {
@@ -33,6 +34,11 @@ export type AppOptions = Policies & {
    * up. By default they can, unless `identify` signs people in.
    */
   readonly mailSignIn?: boolean;
+  /**
+   * The accounts of your organisation that people sign in with, by OpenID Connect: Google, Okta, Entra ID and others. Needs
+   * `publicUrl`, unless only this machine reaches the server. Mails with sign-in links are off then, unless `mailSignIn` is true.
+   */
+  readonly signIn?: readonly SignInIssuer[];
   /** The inbox as an MCP server at `/mcp`, for clients that people use. False for none. */
   readonly mcp?: McpOptions | false;
   /** The address that browsers use, such as `https://approvals.example.com`. With https, cookies are `Secure`. */
@@ -80,6 +86,7 @@ export const AppOptionsShape = optionsOf<AppOptions>({
   links: option(areLinkOptions, 'must be false or { lifetimeMs, requireSignIn }, with a lifetime above 0'),
   linkSecret: option(areSecrets, 'must be a string of at least 32 characters, or an array of such strings'),
   mailSignIn: aBoolean,
+  signIn: option(Array.isArray, 'must be an array of issuers'),
   mcp: option(areMcpOptions, 'must be false or { allowOwnRequests: true or false }'),
   publicUrl: aString,
   whilePending: option(

@@ -16,6 +16,7 @@ import { addSecurityHeaders } from './http/security-headers.ts';
 import { createLinkRenewal, DEVELOPER } from './identity/link-renewal.ts';
 import { loginPath } from './identity/sessions.ts';
 import { type AppOptions, AppOptionsShape } from './options.ts';
+import { removeThoseWhoLeft } from './sign-in/removal.ts';
 import { type TraceOptions, traceRuns } from './telemetry/trace-runs.ts';
 import { unrecordedText } from './unrecorded.ts';
 
@@ -148,6 +149,8 @@ async function start(
   const { trace } = options;
   const tracing = trace && traceRuns(ai, { onError: onTraceError, ...(trace === true ? {} : trace) });
   cleanups.push(() => tracing?.stop());
+  const endWatch = watchDirectory(ai, app);
+  cleanups.push(endWatch);
   const bound = (server.address() as AddressInfo).port;
   const named = hostname.includes(':') ? `[${hostname}]` : hostname;
   const url = (
@@ -158,6 +161,7 @@ async function start(
 
   let closing: Promise<Stopped> | undefined;
   const close = () => {
+    endWatch();
     closing ??= stop(ai, app, { server, connections, worker, graceMs: options.graceMs ?? 10_000 })
       .finally(() => tracing?.stop())
       .finally(() => removeHandlers());
@@ -166,6 +170,20 @@ async function start(
   const removeHandlers = options.handleSignals ? onSignals(app, close) : () => undefined;
   return { app, port: bound, url, loginUrl, close };
 }
+
+/** Removes people who have left. Their votes and sign-ins are refused before, when they try. Returns how to end it. */
+function watchDirectory(ai: Countersign, { log }: App): () => void {
+  if (!ai.people.knowsWhoLeft) return () => undefined;
+  const look = () =>
+    removeThoseWhoLeft(ai).then(
+      (removed) => removed.length > 0 && log('info', 'people', { message: `Removed ${removed.join(', ')}.` }),
+      (error: unknown) => log('error', 'people', { error }),
+    );
+  const timer = setInterval(look, DIRECTORY_MS).unref();
+  return () => clearInterval(timer);
+}
+
+const DIRECTORY_MS = 5 * 60_000;
 
 /** Of several `Host` headers Node uses the first, and a proxy may have used another. */
 function hasOneHost({ incoming }: HttpBindings | Http2Bindings): boolean {

@@ -20,13 +20,14 @@ export type Identify = (
 /** The caller, and how they were identified. */
 export type Caller = { readonly person: Person; readonly proof: Proof };
 
-/** Undefined if the caller is not signed in. An invalid token is an error, whatever else the request carries. */
+/** Undefined if the caller is not signed in. `isUse`: the request counts against the idle limit of a session. An invalid token is an error, whatever else the request carries. */
 export async function callerOf(
   { notes, cookie, identify }: { notes: Notes; cookie: SessionCookie; identify: Identify | undefined },
   request: Request,
   origin: Origin,
+  isUse = false,
 ): Promise<Caller | undefined> {
-  const bearer = /^bearer +(\S+) *$/i.exec(request.headers.get('authorization') ?? '')?.[1];
+  const bearer = bearerOf(request);
   if (bearer !== undefined && looksLikeToken(bearer)) {
     const person = await personOfToken(notes, bearer);
     if (person) return { person, proof: 'token' };
@@ -38,9 +39,12 @@ export async function callerOf(
   if (found && typeof (found.id ?? '') !== 'string')
     throw new UsageError('invalid-options', { status: 500 }, 'The id that `identify` returns must be a string.');
   const secret = readCookie(cookie, request.headers.get('cookie'));
-  const person = secret === undefined ? undefined : await personOfSession(notes, secret);
+  const person = secret === undefined ? undefined : await personOfSession(notes, secret, isUse);
   return person && { person, proof: 'session' };
 }
+
+export const bearerOf = ({ headers }: Request): string | undefined =>
+  /^bearer +(\S+) *$/i.exec(headers.get('authorization') ?? '')?.[1];
 
 function identified(found: Identified): Person {
   // A mistake of the hook is an internal error that the caller does not see.

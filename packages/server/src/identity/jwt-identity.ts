@@ -10,6 +10,7 @@ import {
   jwtVerify,
 } from 'jose';
 import { aFunction, aString, checkOptions, isStrings } from '../check-options.ts';
+import { valuesAt } from '../sign-in/person-of-claims.ts';
 import type { Identify } from './identify.ts';
 import { type Identified, isRole, MOST_ROLES } from './person.ts';
 
@@ -39,7 +40,7 @@ export type JwtIdentityOptions = {
 );
 
 /** Never both kinds for one key: a public key must not be used as a shared secret. */
-const PUBLIC_KEYS = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA'];
+export const PUBLIC_KEYS = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA'];
 const SHARED_SECRETS = ['HS256', 'HS384', 'HS512'];
 
 /**
@@ -65,7 +66,7 @@ export function jwtIdentity(options: JwtIdentityOptions): Identify {
         requiredClaims: ['exp', 'sub'],
       });
       const found = person(payload);
-      return found && rolesClaim !== undefined ? { roles: rolesIn(payload, [rolesClaim].flat()), ...found } : found;
+      return found && rolesClaim !== undefined ? { roles: rolesIn(payload, rolesClaim), ...found } : found;
     } catch {
       // An invalid token identifies no one.
       return null;
@@ -101,14 +102,8 @@ function keyOf(options: JwtIdentityOptions): { readonly key: JWTVerifyGetKey; re
 }
 
 /** Leaves out values that are not names of roles: a claim that is not understood gives nothing. */
-function rolesIn(claims: JWTPayload, path: readonly string[]): readonly string[] {
-  let value: unknown = claims;
-  for (const key of path) {
-    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, key)) return [];
-    value = (value as Readonly<Record<string, unknown>>)[key];
-  }
-  return [value].flat().filter(isRole).slice(0, MOST_ROLES);
-}
+const rolesIn = (claims: JWTPayload, path: string | readonly string[]): readonly string[] =>
+  valuesAt(claims, [path].flat()).filter(isRole).slice(0, MOST_ROLES);
 
 function ofClaims({ sub = '', name }: JWTPayload): Identified {
   return { id: sub, name: typeof name === 'string' ? name : null };

@@ -18,7 +18,7 @@ export type MailSignIn = {
   take(token: string): Promise<string | undefined>;
 };
 
-type Options = Pick<AppOptions, 'channels' | 'identify' | 'identifyPerson' | 'linkSecret' | 'mailSignIn'> & {
+type Options = Pick<AppOptions, 'channels' | 'identify' | 'identifyPerson' | 'linkSecret' | 'mailSignIn' | 'signIn'> & {
   readonly publicUrl?: string | undefined;
   readonly basePath: string;
   readonly log: Log;
@@ -39,7 +39,9 @@ const SENDING_MS = 30_000;
 
 /** Undefined if no channel can send the link, or a proxy or your own login signs people in. */
 export function mailSignIn(ai: Countersign, options: Options): MailSignIn | undefined {
-  const { channels = [], identify, publicUrl, basePath, log, mailSignIn: isOn = identify === undefined } = options;
+  const { channels = [], publicUrl, basePath, log } = options;
+  // A link in a mail must not be a way around the sign-in of the organisation.
+  const isOn = options.mailSignIn ?? (options.identify === undefined && (options.signIn ?? []).length === 0);
   const channel = channels.find((one): one is ServerChannel & Mailing => one.signIn !== undefined);
   // The address of a request could be anyone's, and the mail would carry the link there.
   if (!isOn || !channel || publicUrl === undefined) return undefined;

@@ -1,6 +1,7 @@
 // A person who answers through a channel, where nobody signs in: a link in a mail, or a button in Slack.
+import type { Countersign } from 'countersign';
 import type { AppOptions } from '../options.ts';
-import { checkIdentified, isPersonId, type Person, personOf } from './person.ts';
+import { checkIdentified, type Identified, isPersonId, type Person, personOf } from './person.ts';
 
 /** The person with the rights that they have away from the inbox; never the right to start runs. Undefined if they have none. */
 export async function personById(
@@ -14,3 +15,9 @@ export async function personById(
   const person = personOf(identified);
   return { ...person, scopes: person.scopes.filter((scope) => scope !== 'start') };
 }
+
+/** People who were removed have no rights. */
+export const unlessRemoved =
+  ({ people }: Countersign, identifyPerson: AppOptions['identifyPerson'] = (id) => ({ id })) =>
+  async (id: string): Promise<Identified | undefined> =>
+    isPersonId(id) && (await people.removalOf(id)) ? undefined : identifyPerson(id);

@@ -1,8 +1,9 @@
 // Browser sessions: a one-time link signs a person in, and a cookie keeps them signed in. Only hashes are stored.
 import { createHash, randomBytes } from 'node:crypto';
 import { type Json, UsageError } from 'countersign';
-import type { Notes } from 'countersign/store';
+import { type Notes, refuseRemoved } from 'countersign/store';
 import { serialize } from 'hono/utils/cookie';
+import { allItems } from '../all-items.ts';
 import { defined } from '../defined.ts';
 import { checkIdentified, type Identified, isPersonId, type Person, personOf } from './person.ts';
 
@@ -23,6 +24,7 @@ export async function createLoginToken(
   checkIdentified('loginPath', person);
   if (!isPersonId(person.id))
     throw new UsageError('invalid-options', {}, '`id` of loginPath must be a string of 1 to 200 characters.');
+  await refuseRemoved(notes, person.id);
   const { id, name, scopes, reach, roles } = person;
   const kept = defined({ id, name, scopes, reach, roles }) as Json;
   const token = randomBytes(32).toString('base64url');
@@ -62,13 +64,85 @@ export async function takeLogin(
   if (!note || !(await notes.remove(kind, key))) return undefined;
   const secret = randomBytes(32).toString('base64url');
   await notes.put(SESSIONS, hashOf(secret), note.value, { version: 0, expiresAt: Date.now() + SESSION_MS });
+  // After: who is removed at this moment is found here, or their session is found there.
+  try {
+    await refuseRemoved(notes, (note.value as Identified).id);
+    return secret;
+  } catch (error) {
+    await endSession(notes, secret);
+    if (error instanceof UsageError) return undefined;
+    throw error;
+  }
+}
+
+/** Who signed a person in: the issuer, and how it names the person and the session there. */
+export type SignedInBy = { readonly issuer: string; readonly sub: string; readonly sid?: string };
+
+/** A session of the company's account. It ends at `endsAt`, or when it is not used for `idleMs`. */
+export type CompanySession = {
+  readonly signedInBy: SignedInBy;
+  /** The name of the issuer in the settings. */
+  readonly via: string;
+  /** Sealed with the secret of the session; the issuer ends its own session with it. */
+  readonly idToken: string;
+  readonly endsAt: number;
+  readonly idleMs: number;
+};
+
+/** Starts the session of a person whom an issuer has named, and returns its secret. */
+export async function startSession(
+  notes: Notes,
+  person: Omit<Identified, 'context'>,
+  about: (secret: string) => CompanySession,
+): Promise<string> {
+  const secret = randomBytes(32).toString('base64url');
+  const session = about(secret);
+  const expiresAt = Math.min(session.endsAt, Date.now() + session.idleMs);
+  await notes.put(SESSIONS, hashOf(secret), { ...person, ...session } as unknown as Json, { version: 0, expiresAt });
   return secret;
 }
 
-export async function personOfSession(notes: Notes, secret: string): Promise<Person | undefined> {
+/** `isUse`: an idle session begins to wait anew. */
+export async function personOfSession(notes: Notes, secret: string, isUse = false): Promise<Person | undefined> {
   if (!SECRET.test(secret)) return undefined;
-  const note = await notes.get(SESSIONS, hashOf(secret));
-  return note && personOf(note.value as Identified);
+  const key = hashOf(secret);
+  const note = await notes.get(SESSIONS, key);
+  if (!note) return undefined;
+  const { endsAt = 0, idleMs = 0 } = note.value as Partial<CompanySession>;
+  const expiresAt = Math.min(endsAt, Date.now() + idleMs);
+  // Not at each request. A session that was ended meanwhile has no such version, and stays ended.
+  if (isUse && expiresAt - (note.expiresAt ?? 0) > idleMs / 20)
+    await notes.put(SESSIONS, key, note.value, { version: note.version, expiresAt });
+  return personOf(note.value as Identified);
+}
+
+/** Removes the sign-in links of a person that were not used. Returns how many they were. */
+export async function dropLoginTokens(notes: Notes, person: string): Promise<number> {
+  let dropped = 0;
+  for (const kind of ['login-links', 'login-links-mailed'] as const) {
+    const all = await allItems((from) => notes.list(kind, { limit: 200, ...from }));
+    const own = all.filter(({ value }) => (value as Identified).id === person);
+    for (const { key } of own) if (await notes.remove(kind, key)) dropped += 1;
+  }
+  return dropped;
+}
+
+/** The session of the company's account that has this secret. */
+export async function companySession(notes: Notes, secret: string): Promise<CompanySession | undefined> {
+  const note = SECRET.test(secret) ? await notes.get(SESSIONS, hashOf(secret)) : undefined;
+  const session = note?.value as CompanySession | undefined;
+  return session?.signedInBy && session;
+}
+
+/** Ends the sessions that pass the test. Returns how many they were. */
+export async function endSessions(
+  notes: Notes,
+  test: (session: { readonly id: string } & Partial<CompanySession>) => boolean,
+): Promise<number> {
+  const all = await allItems((from) => notes.list(SESSIONS, { limit: 200, ...from }));
+  const ended = all.filter(({ value }) => test(value as { readonly id: string }));
+  const removed = await Promise.all(ended.map(({ key }) => notes.remove(SESSIONS, key)));
+  return removed.filter(Boolean).length;
 }
 
 /** The key under which the session of these cookies is stored. */
@@ -95,8 +169,8 @@ export function sessionCookie(publicUrl: URL): SessionCookie {
 }
 
 /** The `Set-Cookie` header; without a secret it deletes the cookie. */
-export function setCookie({ name, secure }: SessionCookie, secret = ''): string {
-  const maxAge = secret === '' ? 0 : SESSION_MS / 1000;
+export function setCookie({ name, secure }: SessionCookie, secret = '', lifetimeMs = SESSION_MS): string {
+  const maxAge = secret === '' ? 0 : Math.floor(lifetimeMs / 1000);
   return serialize(name, secret, { path: '/', httpOnly: true, sameSite: 'Strict', secure, maxAge });
 }
 

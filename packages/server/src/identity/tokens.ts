@@ -2,10 +2,11 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { z } from '@hono/zod-openapi';
 import { type Json, UsageError } from 'countersign';
-import type { Notes } from 'countersign/store';
+import { type Notes, refuseRemoved } from 'countersign/store';
 import { allItems } from '../all-items.ts';
 import { checkOptions, option, optionsOf } from '../check-options.ts';
 import { isPersonId, type Person, type Reach, RIGHTS, SCOPES, type Scope } from './person.ts';
+import type { SignedInBy } from './sessions.ts';
 
 /** The stored record of a token, without the token itself: its id, purpose, owner and rights. */
 export type TokenRecord = {
@@ -17,6 +18,8 @@ export type TokenRecord = {
   readonly roles: readonly string[];
   readonly createdAt: number;
   readonly expiresAt: number | null;
+  /** On a token of `countersign login`: who has signed the person in. */
+  readonly signedInBy?: SignedInBy;
 };
 
 /** Tokens that were made before there were roles have none. */
@@ -62,11 +65,13 @@ const TOKEN = /^cs_([0-9a-f]{16})_([\w-]{43})$/;
 export async function createToken(
   notes: Notes,
   options: NewToken,
+  signedInBy?: SignedInBy,
 ): Promise<{ readonly token: string; readonly record: TokenRecord }> {
   checkOptions('createToken', NewTokenShape, options);
   const { person, label = person, scopes = SCOPES, reach = 'own', roles = [], expiresInMs } = options;
   if (scopes.length === 0)
     throw new UsageError('invalid-options', {}, `\`scopes\` must be some of ${SCOPES.join(', ')}, not none.`);
+  await refuseRemoved(notes, person);
   const createdAt = Date.now();
   const id = randomBytes(8).toString('hex');
   const token = `cs_${id}_${randomBytes(32).toString('base64url')}`;
@@ -79,6 +84,7 @@ export async function createToken(
     roles: [...new Set(roles)],
     createdAt,
     expiresAt: expiresInMs === undefined ? null : createdAt + expiresInMs,
+    ...(signedInBy && { signedInBy }),
   };
   const value = { ...record, hash: hashOf(token).toString('hex') } as unknown as Json;
   await notes.put(COLLECTION, id, value, { version: 0, expiresAt: record.expiresAt });
@@ -94,9 +100,22 @@ export async function listTokens(notes: Notes): Promise<readonly TokenRecord[]> 
   });
 }
 
+/** Revokes the tokens that pass the test. Returns how many they were. */
+export async function revokeTokens(notes: Notes, test: (token: TokenRecord) => boolean): Promise<number> {
+  const revoked = (await listTokens(notes)).filter(test).map(({ id }) => revokeToken(notes, id));
+  return (await Promise.all(revoked)).filter(Boolean).length;
+}
+
 /** Revokes the token with this id. Returns false if it does not exist. */
 export async function revokeToken(notes: Notes, id: string): Promise<boolean> {
   return notes.remove(COLLECTION, id);
+}
+
+/** Revokes this token if the person got it by signing in. Their programs keep other tokens. */
+export async function revokeSignedIn(notes: Notes, token: string): Promise<void> {
+  const [, id = ''] = TOKEN.exec(token) ?? [];
+  if (await personOfToken(notes, token))
+    await revokeTokens(notes, (one) => one.id === id && one.signedInBy !== undefined);
 }
 
 export const looksLikeToken = (text: string): boolean => text.startsWith('cs_');

@@ -69,6 +69,7 @@ code {
 }
 .actions { display: flex; flex-wrap: wrap; gap: 0.5rem; margin-top: 1.25rem; }
 .actions form { display: contents; }
+.issuers .button { flex: 1 1 100%; height: 2.75rem; }
 .ask { display: grid; gap: 0.5rem; margin-top: 1.25rem; }
 .ask label { font-weight: 500; }
 .ask .button { margin-top: 0.25rem; height: 2.75rem; }

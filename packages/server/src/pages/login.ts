@@ -1,6 +1,6 @@
 // Signs people in by a one-time link, and out; pages say what to do when a link no longer works.
 import type { Notes } from 'countersign/store';
-import type { Caller } from '../identity/identify.ts';
+import { bearerOf, type Caller } from '../identity/identify.ts';
 import type { RenewLink } from '../identity/link-renewal.ts';
 import type { MailSignIn } from '../identity/mail-sign-in.ts';
 import type { Person } from '../identity/person.ts';
@@ -13,6 +13,8 @@ import {
   setCookie,
   takeLogin,
 } from '../identity/sessions.ts';
+import { revokeSignedIn } from '../identity/tokens.ts';
+import type { CompanySignIn } from '../sign-in/company-sign-in.ts';
 import { cardPage } from './card-page.ts';
 import { escaped, htmlResponse } from './html.ts';
 
@@ -23,6 +25,10 @@ export type SigningIn = {
   readonly renewLink: RenewLink | undefined;
   /** Mails links; undefined if it cannot. */
   readonly byMail: MailSignIn | undefined;
+  /** Signs people in with the company's account; undefined if no issuer is configured. */
+  readonly company: CompanySignIn | undefined;
+  /** The address of this server, as browsers have it. */
+  readonly addressOf: (request: Request) => URL;
 };
 
 /**
@@ -90,9 +96,11 @@ export async function logoutPage(signingIn: SigningIn, caller: Caller | undefine
     );
   const after = signingIn.renewLink
     ? 'To sign in again, use the new link that the terminal will show.'
-    : signingIn.byMail
-      ? 'To sign in again, have a link mailed to you.'
-      : 'To sign in again, you need a new sign-in link.';
+    : signingIn.company
+      ? 'If your organisation signed you in, this signs you out there, too.'
+      : signingIn.byMail
+        ? 'To sign in again, have a link mailed to you.'
+        : 'To sign in again, you need a new sign-in link.';
   return answer(
     cardPage(
       basePath,
@@ -106,27 +114,56 @@ export async function logoutPage(signingIn: SigningIn, caller: Caller | undefine
   );
 }
 
-/** Ends the session. A form of the page leads to the page that says so. */
+/** Ends the session. A form of the page leads to the page that says so, or to the issuer that signed the person in. */
 export async function logout(
-  { notes, basePath, renewLink }: SigningIn,
+  { notes, basePath, renewLink, company, addressOf }: SigningIn,
   cookie: SessionCookie,
   request: Request,
   caller: Caller | undefined,
 ): Promise<Response> {
   const secret = readCookie(cookie, request.headers.get('cookie'));
+  const returnTo = `${addressOf(request).origin}${basePath}/logout`;
+  // Here the session ends even if the issuer cannot be reached.
+  const elsewhere = await company?.endSessionUrl(secret, returnTo).catch(() => undefined);
   if (secret !== undefined) await endSession(notes, secret);
+  if (caller?.proof === 'token') await revokeSignedIn(notes, bearerOf(request) ?? '');
   if (caller?.proof === 'session') await renewLink?.();
   const headers = { 'set-cookie': setCookie(cookie) };
-  if (request.headers.get('accept')?.includes('text/html')) return goTo(`${basePath}/logout`, headers);
+  if (request.headers.get('accept')?.includes('text/html')) {
+    if (!elsewhere) return goTo(`${basePath}/logout`, headers);
+    // No redirect: browsers follow one after a form only to addresses that the policy of the page names.
+    return leave(basePath, elsewhere, headers);
+  }
   return new Response(null, { status: 204, headers });
 }
 
-export async function signInPage({ basePath, renewLink, byMail }: SigningIn, heading: string): Promise<string> {
-  if (renewLink !== undefined)
-    return cardPage(basePath, heading, `${(await renewLink()) ? IN_THE_TERMINAL : TOO_MANY}\n${openInbox(basePath)}`);
-  const how = byMail ? askForMail(basePath) : `${ASK_SOMEONE}\n${openInbox(basePath)}`;
-  return cardPage(basePath, heading, `${ABOUT}\n${how}\n${FOR_OPERATORS}`);
+function leave(
+  basePath: string,
+  { address, label }: { readonly address: string; readonly label: string },
+  headers: Record<string, string>,
+): Response {
+  const body = `<p>You are signed out here. Next, ${escaped(label)} signs you out.</p>
+<div class="actions"><a class="button button-primary" href="${escaped(address)}">Continue</a></div>`;
+  const response = answer(cardPage(basePath, 'Signing out', body));
+  for (const [name, value] of Object.entries({ ...headers, refresh: `0; url=${address}` }))
+    response.headers.set(name, value);
+  return response;
 }
+
+export async function signInPage(signingIn: SigningIn, heading: string): Promise<string> {
+  const { basePath, renewLink, byMail, company } = signingIn;
+  const buttons = company?.issuers.map((issuer) => issuerButton(basePath, issuer)).join('\n') ?? '';
+  const withCompany = buttons === '' ? '' : `<div class="actions issuers">\n${buttons}\n</div>`;
+  if (renewLink !== undefined) {
+    const inTerminal = `${(await renewLink()) ? IN_THE_TERMINAL : TOO_MANY}\n${openInbox(basePath)}`;
+    return cardPage(basePath, heading, `${withCompany}\n${inTerminal}`);
+  }
+  const byLink = byMail ? askForMail(basePath) : withCompany === '' ? `${ASK_SOMEONE}\n${openInbox(basePath)}` : '';
+  return cardPage(basePath, heading, [ABOUT, withCompany, byLink, FOR_OPERATORS].filter(Boolean).join('\n'));
+}
+
+const issuerButton = (basePath: string, { name, label }: { readonly name: string; readonly label: string }): string =>
+  `<a class="button button-primary" href="${basePath}/login/with/${escaped(name)}">Sign in with ${escaped(label)}</a>`;
 
 const ABOUT = `<p>Programs ask people here before they do something important, such as a payment. Sign in to see what waits for your
 decision.</p>`;
@@ -145,6 +182,7 @@ const FOR_OPERATORS = `<details><summary>I run this server</summary>
 <ul>
 <li><code>countersign link &lt;name&gt;</code> creates a link that signs a person in.</li>
 <li>People mail themselves a link where the channel <code>mail</code> and <code>publicUrl</code> are set up and their address is known.</li>
+<li>The option <code>signIn</code> lets people use the account of your organisation: Google, Okta, Entra ID or another.</li>
 <li>A program uses an API token, from <code>countersign tokens create</code>.</li>
 </ul></details>`;
 
