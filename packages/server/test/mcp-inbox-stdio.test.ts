@@ -1,5 +1,5 @@
 // `countersign mcp inbox` over stdio, on a server and on a store, with the real clients of both protocols.
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client, type ElicitResult } from '@modelcontextprotocol/client';
@@ -180,4 +180,28 @@ test('on a store, another person than the one who started the run decides', { ti
   const dora = await as('dora', accept);
   expect(await dora.call('decide_request', { id, decision: 'approve' })).toMatchObject({ isError: false });
   expect((await server.ai.runs.request(id)).settlement).toMatchObject({ by: 'dora', channel: 'mcp' });
+});
+
+test('the entry of the MCP registry starts it', { timeout: TIMEOUT }, async () => {
+  const read = (name: string) => JSON.parse(readFileSync(join(import.meta.dirname, '..', name), 'utf8'));
+  const { name, description, version, packages } = read('server.json');
+  const manifest = read('package.json');
+  const [{ identifier, version: published, packageArguments, environmentVariables }] = packages;
+  expect({ name, version, published, identifier }).toEqual({
+    ...{ name: manifest.mcpName, version: manifest.version, published: manifest.version, identifier: manifest.name },
+  });
+  // The registry takes no longer one.
+  expect(description.length).toBeLessThanOrEqual(100);
+  const { server, id } = await waiting();
+  const given: Record<string, string> = {
+    COUNTERSIGN_URL: server.url,
+    COUNTERSIGN_TOKEN: await server.tokenFor('dora', DECIDER),
+  };
+  const named = environmentVariables.map((one: { name: string }) => [one.name, given[one.name] ?? '']);
+  const client = new Client({ name: 'registry', version: '1.0.0' });
+  const args = [MAIN, ...packageArguments.map(({ value }: { value: string }) => value)];
+  const env = { PATH: process.env.PATH ?? '', ...Object.fromEntries(named) };
+  await client.connect(new StdioClientTransport({ command: process.execPath, args, env, stderr: 'ignore' }));
+  const { text } = await connected(client, []).call('list_requests');
+  expect(JSON.parse(text).items).toMatchObject([{ id }]);
 });

@@ -3,9 +3,7 @@ import type { Countersign, DecisionInput } from 'countersign';
 import { wholeCard } from '../access.ts';
 import { isRecord } from '../is-record.ts';
 import { decisionCard } from '../mcp/decision-card.ts';
-import { metaOf, type Params, type RpcRequest } from './messages.ts';
-
-const CAPABILITIES_KEY = 'io.modelcontextprotocol/clientCapabilities';
+import { capabilitiesIn, type Params, type RpcRequest } from './messages.ts';
 
 /** A form as the parameters of `elicitation/create`. `digest` is that of the card; a form without it decides nothing. */
 export type DecisionForm = { readonly params: Params; readonly digest?: string };
@@ -29,10 +27,7 @@ const formOf = (message: string, properties: Params): Params => ({
 });
 
 /** Whether the client of a request since 2026-07-28 shows forms. */
-export function showsForms({ params }: RpcRequest): boolean {
-  const capabilities = metaOf(params)[CAPABILITIES_KEY];
-  return isRecord(capabilities) && isRecord(capabilities.elicitation);
-}
+export const showsForms = (request: RpcRequest): boolean => isRecord(capabilitiesIn(request).elicitation);
 
 /** Records the decision in an answer, if the card is still the one with this digest. Cancelling the form decides nothing. */
 export async function decideFrom(

@@ -1,4 +1,4 @@
-// One client before one MCP server, on any transport: gives calls of tools to the gate, and carries all other messages across.
+// One client before one MCP server, on any transport: gives calls of tools and requests about tasks to the gate, and carries all other messages across.
 
 import { isRecord } from '../is-record.ts';
 import { CANCELLED, CLOSED, type Line } from './line.ts';
@@ -59,12 +59,12 @@ export class ClientSession {
     this.#options = options;
   }
 
-  /** A message of the client as the server gets it; undefined if it does not get it. Calls of tools go to `call`. */
+  /** A message of the client as the server gets it; undefined if it does not get it. What the gate handles goes to `call`. */
   fromClient(message: RpcMessage): RpcMessage | undefined {
     if (isResponse(message)) return this.#ofServer.response(message);
     if (isRequest(message)) {
       if (message.method === 'initialize') this.#showsForms = canElicit(message.params);
-      return this.#ofClient.open(message);
+      return this.#ofClient.open(message, { change: this.#options.gate.addsTo(message) });
     }
     if (message.method === 'notifications/cancelled') {
       // An id alone does not say which of several clients it belongs to.
@@ -83,7 +83,7 @@ export class ClientSession {
     return translated(message, this.#ofServer, this.#ofClient);
   }
 
-  /** Gives a call to the gate. Resolves once the client has its answer or is gone. */
+  /** Gives a call, or a request about a task, to the gate. Resolves once the client has its answer or is gone. */
   call(request: RpcRequest, ends: Ends, gone?: AbortSignal): Promise<void> {
     const controller = new AbortController();
     const leave = () => controller.abort(gone?.reason ?? CLOSED);
@@ -119,8 +119,11 @@ export class ClientSession {
         tool = (await this.#tools(request, ends)).get(name);
         return tool;
       },
-      pass: () => ends.pass(this.#ofClient.open(request), tool),
-      send: (params) => this.#send({ ...request, params }, ends, { signal, tool, told: () => told }),
+      pass: () => ends.pass(this.#ofClient.open(request, { change: this.#options.gate.addsTo(request) }), tool),
+      send: (params, { isDetached = false, method = 'tools/call' } = {}) =>
+        isDetached
+          ? this.#send({ jsonrpc: '2.0', method, params }, ends, { tool })
+          : this.#send({ ...request, method, params }, ends, { signal, tool, told: () => told }),
       ...(this.#showsForms && { elicit: (params: Params) => this.#elicit(params, write) }),
       tick: () => {
         if (progressToken === undefined) return;

@@ -16,7 +16,19 @@ import {
 } from './http-upstream.ts';
 import { CANCELLED, CLOSED } from './line.ts';
 import type { McpGate } from './mcp-gate.ts';
-import { INVALID_REQUEST, isModern, isResponse, isToolCall, type RpcRequest } from './messages.ts';
+import {
+  failure,
+  INVALID_PARAMS,
+  INVALID_REQUEST,
+  isHandled,
+  isModern,
+  isRequest,
+  isResponse,
+  isToolCall,
+  METHOD_NOT_FOUND,
+  MISSING_CAPABILITY,
+  type RpcRequest,
+} from './messages.ts';
 import { MOST_BYTES, readMessage } from './read-message.ts';
 import { encodedFrame, type Frame, Reply } from './reply.ts';
 
@@ -89,7 +101,7 @@ class HttpProxy {
     const read = readMessage(await textOf(request, MOST_BYTES));
     if ('refused' in read) return Response.json(read.refused, { status: 400 });
     const { message } = read;
-    if (isToolCall(message)) return this.#call(request, message, visitor);
+    if (isHandled(message)) return this.#call(request, message, visitor);
     const sent = visitor.session.fromClient(message);
     if (!sent) return new Response(null, { status: 202 });
     const response = await this.#upstream.post(request.headers, sent, request.signal);
@@ -106,19 +118,28 @@ class HttpProxy {
     const ends: Ends = {
       pass: async (sent, tool) =>
         reply.pass(await translated(await this.#upstream.post(headers, sent, signal, tool), session)),
-      write: (told) =>
-        reply.send(told, RESUMED_WITHIN_MS).catch((error: unknown) => {
+      write: async (told) => {
+        // The protocol wants this status.
+        if (isResponse(told) && told.error?.code === MISSING_CAPABILITY)
+          return reply.pass(Response.json(told, { status: 400 }));
+        await reply.send(told, RESUMED_WITHIN_MS).catch((error: unknown) => {
           gone.abort(CLOSED);
           throw error;
-        }),
+        });
+        // The call of a task may run for longer.
+        if (!isToolCall(message) && isResponse(told)) reply.end();
+      },
       post: async (sent, over, tool) => {
         let last: string | undefined;
         try {
           for await (const frame of this.#upstream.exchange(headers, sent, over, tool)) {
             last = frame?.id ?? last;
             const told = frame && frameFor(frame, session);
-            // The client did not ask for the list of tools.
-            if (sent.method !== 'tools/call') continue;
+            // The client did not ask for the list of tools, and has the answer about its task.
+            if (sent.method !== message.method) {
+              if (frame?.message && isRequest(frame.message)) await this.#refuse(headers, frame.message);
+              continue;
+            }
             if (told) reply.write(told);
             if (!frame && last !== undefined) {
               visitor.parked.set(last, reply);
@@ -136,6 +157,13 @@ class HttpProxy {
       reply.end();
     });
     return reply.response;
+  }
+
+  /** The server asks a client that has its answer already. A refusal that is lost changes nothing. */
+  async #refuse(headers: Headers, asked: RpcRequest): Promise<void> {
+    const refusal = failure(asked, METHOD_NOT_FOUND, 'The client cannot be asked here.');
+    const sent = this.#upstream.post(headers, refusal, AbortSignal.timeout(RESUMED_WITHIN_MS));
+    await sent.then((response) => response.body?.cancel()).catch(() => undefined);
   }
 
   /** Clients without a session share one here, in which ids name no call. Without a token as well, no call continues another. */
@@ -168,7 +196,9 @@ async function translated(response: Response, session: ClientSession): Promise<R
   const message = messageIn(text);
   if (!message) return cleaned(response, text === '' ? null : text);
   const told = isResponse(message) && (message.id ?? undefined) !== undefined ? session.fromServer(message) : message;
-  return cleaned(response, JSON.stringify(told));
+  // A method that the server does not know: the gateway may know it.
+  const isKnown = response.status === 404 && told && isResponse(told) && told.error?.code === INVALID_PARAMS;
+  return cleaned(isKnown ? new Response(null, { headers: response.headers }) : response, JSON.stringify(told));
 }
 
 /** A stream that breaks ends here: the client resumes it, as it would without the gateway. */

@@ -105,7 +105,9 @@ export function messageIn(text: string): RpcMessage | undefined {
 /** The answer in a response that is not a stream. The server has refused a request that it answers with 4xx. */
 async function singleAnswer(response: Response, message: RpcRequest): Promise<RpcMessage> {
   const { status } = response;
-  if (message.method === 'tools/list' && !response.ok) throw new HttpRefusal(status, response);
+  // It is read here: the connection ends with the request.
+  if (message.method === 'tools/list' && !response.ok)
+    throw new HttpRefusal(status, new Response(await textOf(response, MOST_ANSWER_BYTES), response));
   if (status >= 500) throw new Error(`HTTP ${status}`);
   const found = messageIn(await textOf(response, MOST_ANSWER_BYTES));
   if (found && !('method' in found)) return { ...found, id: message.id };

@@ -15,8 +15,11 @@ export type Line = {
   tool(name: string): Promise<McpTool | undefined>;
   /** Sends the call; the client gets the response. */
   pass(): Promise<void>;
-  /** Sends the call with these parameters, and resolves with the response. Rejects if there will be none. */
-  send(params: Params): Promise<RpcResponse>;
+  /**
+   * Sends the call with these parameters, and resolves with the response. Rejects if there will be none. `isDetached`: whatever its
+   * client does. `method`: another request, about the call.
+   */
+  send(params: Params, more?: { readonly isDetached?: boolean; readonly method?: string }): Promise<RpcResponse>;
   /** Shows a form in the client, and resolves with its answer. Undefined if the client cannot show one. */
   readonly elicit?: ((params: Params) => Promise<unknown>) | undefined;
   /** Tells the client that its call waits, if it wants to know. */

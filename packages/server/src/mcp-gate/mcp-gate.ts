@@ -6,6 +6,10 @@ import { defined } from '../defined.ts';
 import { decidedWithin } from '../gate-calls.ts';
 import { isRecord } from '../is-record.ts';
 import { jsonHash } from '../json-hash.ts';
+import { responseOf } from './calls/call-response.ts';
+import { RunningCalls } from './calls/running-call.ts';
+import { addsTasks, declaresTasks, isLegacyTask, offersTask, sentParams } from './calls/task-forms.ts';
+import { Tasks } from './calls/tasks.ts';
 import { decideFrom, decisionForm, showsForms } from './client-decision.ts';
 import { CANCELLED, type Line } from './line.ts';
 import {
@@ -21,7 +25,6 @@ import {
 } from './messages.ts';
 import { OpenCalls, type Ticket } from './open-calls.ts';
 import { descriptionOf, judge, type McpRules, type McpTool, observedTool } from './rules.ts';
-import { RunningCall } from './running-call.ts';
 import { type CallState, type SealedState, sealedState } from './sealed-state.ts';
 
 export type McpGateOptions = {
@@ -50,6 +53,10 @@ type Leg = {
   readonly gate: Gate;
   readonly tool: string;
   readonly input: Params;
+  /** What the server gets, but for the arguments. */
+  readonly params: Params;
+  /** The client of an older protocol expects a task. */
+  readonly isTask: boolean;
   readonly ticket: Ticket;
   readonly digest: string;
   /** The first leg of a client that can come back. */
@@ -65,12 +72,15 @@ export class McpGate {
   readonly #options: McpGateOptions;
   readonly #states: SealedState;
   readonly #calls: OpenCalls;
-  readonly #running = new Map<string, { readonly call: RunningCall; readonly outcome: Promise<GateResult> }>();
+  readonly #running = new RunningCalls();
+  readonly #tasks: Tasks;
 
   static async open(options: McpGateOptions): Promise<McpGate> {
     const gate = new McpGate(options, await sealedState(options.ai.runs.notes, options.name));
     // It waits for the leases of processes that are gone.
-    gate.#calls.recover((key) => gate.#running.has(key)).catch((error: unknown) => options.onError?.(error));
+    gate.#calls
+      .recover((key) => gate.#running.get(key) !== undefined)
+      .catch((error: unknown) => options.onError?.(error));
     return gate;
   }
 
@@ -78,27 +88,35 @@ export class McpGate {
     this.#options = options;
     this.#states = states;
     this.#calls = new OpenCalls(options.ai);
+    this.#tasks = new Tasks({ ...options, states, calls: this.#calls, running: this.#running });
   }
 
-  /** Handles one `tools/call` to its end: passes it on, refuses it, or asks. Never rejects. */
+  /** Handles one `tools/call` to its end: passes it on, refuses it, or asks. Or a request about a task. Never rejects. */
   async handle(request: RpcRequest, line: Line): Promise<void> {
     try {
+      if (request.method !== 'tools/call') return await this.#tasks.handle(request, line);
       // The reader has checked both.
       const { name, arguments: input = {} } = request.params as { readonly name: string; readonly arguments?: Params };
       const tool = (await line.tool(name)) ?? { name };
-      const judged = judge(this.#options.rules ?? {}, { tool, input, agent: GATE });
+      const { rules = {} } = this.#options;
+      const judged = judge(rules, { tool, input, agent: GATE });
+      const isTask = isLegacyTask(request) && (judged.then === 'ask' || offersTask(rules, tool));
       if (judged.then === 'run') {
         if (judged.observed) await this.#observe(line, tool, input);
-        return await line.pass().catch((error: Error) => this.#lost(request, line, error));
+        const passed = isTask ? this.#tasks.allowed(request, line, tool) : line.pass();
+        return await passed.catch((error: Error) => this.#lost(request, line, error));
       }
-      if (judged.then === 'deny') return await line.deliver(refusal(request, `${name} was not run: ${judged.why}`));
-      const leg = await this.#begin(request, line, { tool, input });
+      if (judged.then === 'deny')
+        return await line.deliver(refused(request, isTask, `${name} was not run: ${judged.why}`));
+      const leg = await this.#begin(request, line, { tool, input, isTask });
       if ('gate' in leg) await this.#answer(leg);
       else await line.deliver(leg);
     } catch (error) {
       this.#options.onError?.(error);
       // What is not known to be allowed does not run.
-      const message = `The gateway failed, and the tool was not run: ${(error as Error).message}`;
+      const what =
+        request.method === 'tools/call' ? 'The gateway failed, and the tool was not run' : 'The gateway failed';
+      const message = `${what}: ${(error as Error).message}`;
       if (!line.signal.aborted) await line.deliver(failure(request, INTERNAL_ERROR, message)).catch(() => undefined);
     }
   }
@@ -119,16 +137,20 @@ export class McpGate {
     if (!line.signal.aborted) await line.deliver(failure(request, INTERNAL_ERROR, message));
   }
 
+  /** What the gateway adds to the response to this request; undefined if it adds nothing. */
+  addsTo(request: RpcRequest): ((response: RpcResponse) => RpcResponse) | undefined {
+    return addsTasks(request, this.#options.rules ?? {});
+  }
+
   /** Resolves once no call is sent without its result on record. Calls that wait for an answer of their client are in doubt. */
-  async close(): Promise<void> {
-    for (const { call } of this.#running.values()) call.abandon();
-    await Promise.allSettled([...this.#running.values()].map(({ outcome }) => outcome));
+  close(): Promise<void> {
+    return this.#running.close();
   }
 
   async #begin(
     request: RpcRequest,
     line: Line,
-    { tool, input }: { tool: McpTool; input: Params },
+    { tool, input, isTask }: { tool: McpTool; input: Params; isTask: boolean },
   ): Promise<Leg | RpcResponse> {
     const { name, ai, rules = {} } = this.#options;
     const { person, client } = line;
@@ -136,10 +158,12 @@ export class McpGate {
     const identity = jsonHash([name, person, digest]);
     const { requestState: sealed } = request.params ?? {};
     const description = descriptionOf(name, tool, rules);
-    const rest = { request, line, tool: tool.name, input, digest, gate: ai.gate(description, { name: GATE }) };
+    const params = sentParams(request.params, tool);
+    const gate = ai.gate(description, { name: GATE });
+    const rest = { request, line, tool: tool.name, input, params, isTask, digest, gate };
     const place = { tool: description.name, client };
     if (!isModern(request) || sealed === undefined) {
-      const runsHere = (key: string) => this.#running.has(key);
+      const runsHere = (key: string) => this.#running.get(key) !== undefined;
       const ticket = await this.#calls.take(identity, { ...place, runsHere, newKey: () => `mcp:${randomUUID()}` });
       return { ...rest, ticket, isFirst: true };
     }
@@ -184,20 +208,22 @@ export class McpGate {
     const { request, ticket, gate, input } = leg;
     const { by, signal } = leg.line;
     const begun = performance.now();
-    if (!this.#running.has(ticket.key)) {
+    if (!this.#running.get(ticket.key)) {
       const { person, client } = leg.line;
       const conversation = client === undefined ? undefined : jsonHash(['mcp', person, client]);
       const first = await gate.request(input, { key: ticket.key, by, ...defined({ conversation }) }).catch(asInvalid);
-      if (typeof first === 'string') return { response: refusal(request, first), next: 'over' };
+      if (typeof first === 'string') return { response: refused(request, leg.isTask, first), next: 'over' };
       if (first.status === 'pending') await this.#askClient(leg, first.id);
+      if (leg.isTask) return this.#asTask(leg);
       const result = await decidedWithin(gate, first, this.#holdMs(leg), signal);
       if (result.status === 'pending') return this.#waits(leg, result);
       if (result.status !== 'approved') return answerOf(leg, result);
       if (isModern(request) && performance.now() - begun > FRESH_LEG_MS) return this.#waits(leg, result);
       await ticket.sent();
     }
+    if (leg.isTask) return this.#asTask(leg);
     signal.throwIfAborted();
-    const { call, outcome } = this.#run(leg);
+    const { call, outcome } = this.#running.run({ ...leg, key: ticket.key });
     call.answer(request.params?.inputResponses);
     const ended = await Promise.race([outcome, call.asked()]);
     if (!('runId' in ended)) return this.#asks(leg, ended);
@@ -222,7 +248,7 @@ export class McpGate {
     const { ai, decideInClient = false, onError } = this.#options;
     const { request, line, asked } = leg;
     const { by, elicit } = line;
-    if (!decideInClient) return;
+    if (!decideInClient || declaresTasks(request)) return;
     if (isModern(request)) {
       const { inputResponses } = request.params ?? {};
       if (asked && isRecord(inputResponses))
@@ -243,27 +269,10 @@ export class McpGate {
     return progressTokenOf(request) === undefined ? holdMs : undefined;
   }
 
-  #run(leg: Leg) {
-    const { ticket, gate, input, line, request } = leg;
-    const known = this.#running.get(ticket.key);
-    if (known) {
-      known.call.line = line;
-      return known;
-    }
-    const call = new RunningCall(line);
-    const { requestState: _state, inputResponses: _responses, ...params } = request.params ?? {};
-    const run = (edited: unknown) => call.send({ ...params, arguments: edited });
-    const outcome = gate.request(input, { key: ticket.key, by: line.by, run });
-    const running = { call, outcome };
-    this.#running.set(ticket.key, running);
-    const over = () => void this.#running.delete(ticket.key);
-    outcome.then(over, over);
-    return running;
-  }
-
   async #waits(leg: Leg, result: GateResult): Promise<Answer> {
     const { request, tool, gate, ticket, line } = leg;
     const { ai, decideInClient = false } = this.#options;
+    if (declaresTasks(request)) return this.#asTask(leg);
     if (isModern(request)) {
       const asks = decideInClient && !leg.asked && showsForms(request) && result.status === 'pending';
       const form = asks ? await decisionForm(ai, result.id, line.by) : undefined;
@@ -285,6 +294,11 @@ export class McpGate {
     return { response: refusal(request, text), next: 'release' };
   }
 
+  /** The client asks for the task until it is over. */
+  async #asTask({ request, line, tool, ticket, digest }: Leg): Promise<Answer> {
+    return { response: await this.#tasks.begun(request, line, { key: ticket.key, digest, tool }), next: 'pause' };
+  }
+
   /** The client repeats the call with our state. The state of the server stays here. */
   async #asks({ request, ticket, digest, line, asked }: Leg, result: Params): Promise<Answer> {
     const state = { key: ticket.key, digest, ...(asked && { asked }) };
@@ -293,31 +307,14 @@ export class McpGate {
   }
 }
 
+/** A client that expects a task cannot read a result in its place. */
+const refused = (request: RpcRequest, isTask: boolean, text: string): RpcResponse =>
+  isTask ? failure(request, INVALID_PARAMS, text) : refusal(request, text);
+
 /** A doubt stays open: an equal call continues it, and gets the outcome once a person has told it. */
 const answerOf = (leg: Leg, result: GateResult): Answer => ({
-  response: responseOf(leg, result),
+  response: responseOf(leg.request, leg, result),
   next: result.status === 'doubt' ? 'release' : 'over',
-});
-
-function responseOf({ request, tool, input }: Leg, result: GateResult): RpcResponse {
-  if (result.status !== 'done') return refusal(request, gateText(tool, result));
-  const { output } = result;
-  const own = isRecord(output) && Array.isArray(output.content);
-  const found = own ? (output as Params) : enteredByPerson(output);
-  const isEdited = jsonHash(result.input) !== jsonHash(input);
-  const note = { type: 'text', text: `A person changed the arguments before it ran: ${JSON.stringify(result.input)}` };
-  const content = [...((found.content as readonly unknown[]) ?? []), ...(isEdited ? [note] : [])];
-  return {
-    jsonrpc: '2.0',
-    id: request.id,
-    result: { ...(isModern(request) && { resultType: 'complete' }), ...found, content },
-  };
-}
-
-/** The result of a call in doubt, as a person entered it. */
-const enteredByPerson = (output: unknown): Params => ({
-  content: [{ type: 'text', text: typeof output === 'string' ? output : JSON.stringify(output) }],
-  ...(isRecord(output) && { structuredContent: output }),
 });
 
 /** The text for the model if its arguments do not fit the schema of the tool. */

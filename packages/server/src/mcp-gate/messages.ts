@@ -25,12 +25,33 @@ export const isResponse = (message: RpcMessage): message is RpcResponse => !('me
 export const isToolCall = (message: RpcMessage): message is RpcRequest =>
   isRequest(message) && message.method === 'tools/call';
 
+/** Requests about tasks, whose ids may be ours. */
+const TASK_METHODS = ['tasks/get', 'tasks/result', 'tasks/update', 'tasks/cancel'];
+export const isTaskRequest = (message: RpcMessage): boolean =>
+  isRequest(message) && TASK_METHODS.includes(message.method) && typeof message.params?.taskId === 'string';
+
+/** What goes to the gate, and not straight to the server. */
+export const isHandled = (message: RpcMessage): message is RpcRequest => isToolCall(message) || isTaskRequest(message);
+
+const CAPABILITIES_KEY = 'io.modelcontextprotocol/clientCapabilities';
 const VERSION_KEY = 'io.modelcontextprotocol/protocolVersion';
 
 export const metaOf = (params: Params = {}): Params => (isRecord(params._meta) ? params._meta : {});
 
 /** Requests since 2026-07-28 carry the version of the protocol. Their answer may be `input_required`. */
 export const isModern = ({ params }: RpcRequest): boolean => typeof metaOf(params)[VERSION_KEY] === 'string';
+
+/** What the client of a request since 2026-07-28 says that it can do. */
+export function capabilitiesIn({ params }: Pick<RpcRequest, 'params'>): Params {
+  const { [CAPABILITIES_KEY]: capabilities } = metaOf(params);
+  return isRecord(capabilities) ? capabilities : {};
+}
+
+/** The parameters with other capabilities of the client. */
+export const withCapabilities = (params: Params, capabilities: Params): Params => ({
+  ...params,
+  _meta: { ...metaOf(params), [CAPABILITIES_KEY]: capabilities },
+});
 
 /** The token under which the client wants to be told about progress; undefined if it does not. */
 export function progressTokenOf({ params }: Pick<RpcRequest, 'params'>): RequestId | undefined {
@@ -55,3 +76,4 @@ export const INVALID_REQUEST = -32600;
 export const METHOD_NOT_FOUND = -32601;
 export const INVALID_PARAMS = -32602;
 export const INTERNAL_ERROR = -32603;
+export const MISSING_CAPABILITY = -32021;

@@ -8,6 +8,8 @@ type OpenRequest = {
   readonly token: RequestId | undefined;
   /** Takes the response, which is not passed on then. */
   readonly settle: ((response: RpcResponse) => void) | undefined;
+  /** Changes the response before the side gets it. */
+  readonly change: ((response: RpcResponse) => RpcResponse) | undefined;
   /** How much progress the side was told before the other side counted. */
   readonly told: () => number;
 };
@@ -23,12 +25,12 @@ export class OpenRequests {
   /** The request as the other side gets it. */
   open(
     { id, ...request }: Omit<RpcRequest, 'id'> & { readonly id?: RequestId },
-    { settle, told = () => 0 }: Partial<Pick<OpenRequest, 'settle' | 'told'>> = {},
+    { settle, change, told = () => 0 }: Partial<Pick<OpenRequest, 'settle' | 'change' | 'told'>> = {},
   ): RpcRequest {
     // No client of the same server can guess the id of another one's request.
     const ours = randomUUID();
     const token = progressTokenOf(request);
-    this.#open.set(ours, { id, token, settle, told });
+    this.#open.set(ours, { id, token, settle, change, told });
     if (id !== undefined) this.#ours.set(id, ours);
     for (const oldest of this.#open.keys()) {
       if (this.#open.size <= MOST_OPEN) break;
@@ -55,7 +57,9 @@ export class OpenRequests {
   response(response: RpcResponse): RpcResponse | undefined {
     const found = this.close(response.id);
     if (found?.settle) found.settle(response);
-    return found?.id === undefined || found.settle ? undefined : { ...response, id: found.id };
+    if (found?.id === undefined || found.settle) return undefined;
+    const told = { ...response, id: found.id };
+    return found.change ? found.change(told) : told;
   }
 
   /** Progress as the side gets it: it has to rise, so it starts where ours has ended. Undefined if it did not ask for it. */

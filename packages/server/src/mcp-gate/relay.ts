@@ -1,6 +1,6 @@
 // Joins a client on standard input and output with the MCP server that the gateway has started.
 import { ClientSession, type Ends, type SessionOptions } from './client-session.ts';
-import { isToolCall, type RpcMessage } from './messages.ts';
+import { isHandled, type RpcMessage } from './messages.ts';
 import type { ReadMessage } from './read-message.ts';
 
 /** The client's end, which reads strictly. */
@@ -45,7 +45,7 @@ export async function relay({ client, server, gate, by, onError, stop }: RelayOp
   };
   client.onmessage = (read) => {
     if ('refused' in read) return void client.send(read.refused).catch(onError);
-    if (isToolCall(read.message)) return void session.call(read.message, ends);
+    if (isHandled(read.message)) return void session.call(read.message, ends);
     const message = session.fromClient(read.message);
     if (message) toServer(message);
   };
@@ -63,11 +63,10 @@ export async function relay({ client, server, gate, by, onError, stop }: RelayOp
   await server.start();
   client.start();
   await ended.promise;
-  const left = session.leave();
+  const left = session.leave().then(() => gate.close());
   await Promise.race([left, new Promise((resolve) => setTimeout(resolve, CLOSE_GRACE_MS).unref())]);
   await server.close();
   lost.reject(new Error('it ended'));
   await left;
-  await gate.close();
   client.close();
 }

@@ -29,6 +29,12 @@ test('where a field is missing, a rule that allows does not fit, and the others 
   expect(says({ otherwise: 'allow', rules: [{ where, then: 'deny' }] }, 'pay')).toBe('deny');
 });
 
+test('a limit is refused: calls that such rules allow have no record to count in', () => {
+  const rules = [{ tool: 'pay', limit: { calls: 20, per: '1h' } }];
+  expect(() => parseRules({ rules }, 'rules.json')).toThrow('works only in `countersign({ rules })`');
+  expect(() => parseRules({ rules: [{ then: 'freeze' }] }, 'rules.json')).toThrow('one of allow, ask, deny, observe');
+});
+
 test('`otherwise` is for calls that no rule fits, and asks by default', () => {
   const rules = [{ tool: 'pay' }];
   expect(says({}, 'pay')).toBe('ask');

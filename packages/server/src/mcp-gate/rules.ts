@@ -11,6 +11,7 @@ export type McpTool = {
   readonly description?: string;
   readonly inputSchema?: { readonly [key: string]: unknown };
   readonly annotations?: { readonly [hint: string]: unknown };
+  readonly execution?: { readonly taskSupport?: unknown };
 };
 
 /** The hints that a rule may ask for, with what they mean if the server leaves them out, as the protocol says. */
@@ -23,7 +24,10 @@ const hintNames = Object.keys(HINTS) as [Hint, ...Hint[]];
 export type ToolFacts = Pick<ToolDescription, 'title' | 'risk' | 'reversibility' | 'labels' | 'expiresIn' | 'onExpiry'>;
 
 /** A rule of the engine. With `annotations`, it is for tools that their server annotates so. */
-export type McpRule = Rule & { readonly annotations?: { readonly [hint in Hint]?: boolean } };
+export type McpRule = Omit<Rule, 'then' | 'limit'> & {
+  readonly then?: Then;
+  readonly annotations?: { readonly [hint in Hint]?: boolean };
+};
 
 /** Every rule that fits a call counts: `deny` beats `ask`, `ask` beats `allow`. */
 export type McpRules = {
@@ -43,12 +47,19 @@ const ToolFactsSchema = z.strictObject({
   onExpiry: z.enum(['reject', 'cancel']).optional(),
 });
 
+const ThenSchema = z.exactOptional(
+  z.enum(['allow', 'ask', 'deny', 'observe'], { error: 'must be one of allow, ask, deny, observe' }),
+);
+
 const Rules = z.strictObject({
-  otherwise: RuleSchema.shape.then,
+  otherwise: ThenSchema,
   tools: z.record(z.string(), ToolFactsSchema).optional(),
   rules: z
     .array(
       RuleSchema.extend({
+        then: ThenSchema,
+        // Calls that these rules allow have no record, so nothing could count them.
+        limit: z.never({ error: 'works only in `countersign({ rules })`' }).optional(),
         annotations: z.partialRecord(z.enum(hintNames), z.boolean()).optional(),
         // It is recorded with the call, so it has no functions.
         policy: z.exactOptional(

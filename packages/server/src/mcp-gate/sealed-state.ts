@@ -2,10 +2,11 @@
 import type { Notes } from 'countersign/store';
 import { keptSecret } from '../kept-secret.ts';
 
-/** `digest` is that of the tool and its arguments. `asked` is there if the client was shown a form: with the digest of its card, if it decides. */
+/** `digest` is that of the tool and its arguments. `tool` is there in the id of a task. `asked` is there if the client was shown a form: with the digest of its card, if it decides. */
 export type CallState = {
   readonly key: string;
   readonly digest: string;
+  readonly tool?: string;
   readonly asked?: { readonly card?: string };
 };
 
@@ -15,7 +16,7 @@ export type SealedState = {
   open(sealed: string, person: string): Promise<CallState | undefined>;
 };
 
-const WEEK_SECONDS = 7 * 86_400;
+export const WEEK_SECONDS = 7 * 86_400;
 
 export async function sealedState(notes: Notes, scope: string): Promise<SealedState> {
   const { createRequestStateCodec } = await import('@modelcontextprotocol/server');

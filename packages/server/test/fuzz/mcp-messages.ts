@@ -24,6 +24,9 @@ const METHODS = [
   'notifications/progress',
   'server/discover',
   'tasks/get',
+  'tasks/get',
+  'tasks/result',
+  'tasks/update',
   'tasks/cancel',
   // These go the other way.
   'elicitation/create',
@@ -33,16 +36,20 @@ const METHODS = [
 const VERSIONS = ['2024-11-05', '2025-03-26', '2025-06-18', '2025-11-25', '2026-07-28', '2099-01-01', ''];
 const VALUE = { anyOf: [{ type: 'string' }, { type: 'integer' }, { type: 'object' }, { type: 'boolean' }] };
 
-/** Without end. `known` has values that mean something to the server, by the names of arguments. */
-export function* messages(
-  random: Random,
-  tools: readonly string[],
-  known: Readonly<Record<string, readonly unknown[]>>,
-): Generator<McpPost, never> {
+type Known = {
+  readonly tools: readonly string[];
+  /** Values that mean something to the server, by the names of arguments. */
+  readonly args: Readonly<Record<string, readonly unknown[]>>;
+  /** The ids of tasks so far. */
+  readonly taskIds: readonly string[];
+};
+
+/** Without end. */
+export function* messages(random: Random, known: Known): Generator<McpPost, never> {
   for (;;) {
     const strangeness = pick(random, [0, 0, 0.05, 0.3]);
     const strange = () => random() < strangeness;
-    const one = () => message(random, strange, tools, known);
+    const one = () => message(random, strange, known);
     const value = strange() ? pick(random, [[], [one(), one()], [[one()]], null, 1, 'x']) : one();
     yield {
       method: strange() ? pick(random, ['GET', 'DELETE', 'PUT', 'PATCH', 'OPTIONS']) : 'POST',
@@ -52,12 +59,7 @@ export function* messages(
   }
 }
 
-function message(
-  random: Random,
-  strange: () => boolean,
-  tools: readonly string[],
-  known: Readonly<Record<string, readonly unknown[]>>,
-): Record<string, unknown> {
+function message(random: Random, strange: () => boolean, known: Known): Record<string, unknown> {
   const method = strange() ? pick(random, STRANGE_TEXTS) : pick(random, METHODS);
   const isNotice = method.startsWith('notifications/');
   const id = strange() ? pick(random, [null, {}, [], 1.5, -1, true, 1e308, '', ...STRANGE_TEXTS]) : numbered(random);
@@ -65,7 +67,7 @@ function message(
     jsonrpc: strange() ? pick(random, ['1.0', 2, null]) : '2.0',
     ...((isNotice ? strange() : !strange()) && { id }),
     method,
-    ...(!strange() && { params: params(method, random, strange, tools, known) }),
+    ...(!strange() && { params: params(method, random, strange, known) }),
     ...(strange() && { result: {}, error: null, [pick(random, ['__proto__', 'extra', 'ID'])]: 1 }),
   };
 }
@@ -77,15 +79,21 @@ function params(
   method: string,
   random: Random,
   strange: () => boolean,
-  tools: readonly string[],
-  known: Readonly<Record<string, readonly unknown[]>>,
+  { tools, args: values, taskIds }: Known,
 ): unknown {
   if (strange()) return valueFor(VALUE, random, 1, {});
   const meta = {
     _meta: {
       'io.modelcontextprotocol/protocolVersion': pick(random, VERSIONS),
       'io.modelcontextprotocol/clientInfo': { name: 'fuzz', version: '1' },
-      'io.modelcontextprotocol/clientCapabilities': pick(random, [{}, { elicitation: {} }, null, []]),
+      'io.modelcontextprotocol/clientCapabilities': pick(random, [
+        {},
+        { elicitation: {} },
+        { extensions: { 'io.modelcontextprotocol/tasks': {} } },
+        { extensions: null },
+        null,
+        [],
+      ]),
       progressToken: numbered(random),
     },
   };
@@ -98,15 +106,31 @@ function params(
         url: 'https://x.example',
         type: 'png',
       };
-      for (const [name, values] of Object.entries(known)) args[name] = pick(random, values);
+      for (const [name, meant] of Object.entries(values)) args[name] = pick(random, meant);
       if (strange()) args[pick(random, STRANGE_TEXTS)] = valueFor(VALUE, random, 0.5, {});
       return {
         name: strange() ? pick(random, STRANGE_TEXTS) : pick(random, tools),
         arguments: strange() ? valueFor(VALUE, random, 1, {}) : args,
         ...(random() < 0.5 && meta),
+        ...(random() < 0.2 && { task: strange() ? pick(random, [null, 1, []]) : {} }),
         ...(strange() && { requestState: pick(random, STRANGE_TEXTS), inputResponses: valueFor(VALUE, random, 1, {}) }),
       };
     }
+    case 'tasks/get':
+    case 'tasks/update':
+    case 'tasks/cancel':
+      return {
+        ...(random() < 0.5 && meta),
+        taskId: taskIds.length === 0 || strange() ? pick(random, STRANGE_TEXTS) : pick(random, taskIds.slice(-5)),
+        ...(method === 'tasks/update' && {
+          inputResponses: strange()
+            ? valueFor(VALUE, random, 1, {})
+            : { 'decision-x': { action: 'accept', content: { approve: true } } },
+        }),
+      };
+    case 'tasks/result':
+      // With the id of a real one it would wait.
+      return { ...(random() < 0.5 && meta), taskId: pick(random, STRANGE_TEXTS) };
     case 'notifications/cancelled':
       return { requestId: numbered(random), reason: pick(random, STRANGE_TEXTS) };
     default:

@@ -40,6 +40,7 @@ test(
     expect((await place.ai.runs.requests({ limit: 20 })).items.length).toBe(20);
     expect(seen.get('result')).toBeGreaterThan(MESSAGES / 20);
     expect(seen.get('error')).toBeGreaterThan(MESSAGES / 20);
+    expect(seen.get('task')).toBeGreaterThan(MESSAGES / 100);
   },
   timeout,
 );
@@ -73,10 +74,11 @@ async function fuzz(
   url: string,
   tokens: readonly string[],
   tools: readonly string[],
-  known: Readonly<Record<string, readonly unknown[]>> = {},
+  args: Readonly<Record<string, readonly unknown[]>> = {},
 ): Promise<ReadonlyMap<string, number>> {
   const random = seeded(SEED);
-  const made = messages(random, tools, known);
+  const taskIds: string[] = [];
+  const made = messages(random, { tools, args, taskIds });
   const seen = new Map<string, number>();
   const faults: string[] = [];
   let sent = 0;
@@ -107,6 +109,10 @@ async function fuzz(
       });
       const kind = text.includes('"result"') ? 'result' : text.includes('"error"') ? 'error' : 'other';
       seen.set(kind, (seen.get(kind) ?? 0) + 1);
+      const [, taskId] = /"taskId":"([^"]+)"/.exec(text) ?? [];
+      if (taskId === undefined) return;
+      taskIds.push(taskId);
+      seen.set('task', (seen.get('task') ?? 0) + 1);
     }
   }
   const worker = async () => {

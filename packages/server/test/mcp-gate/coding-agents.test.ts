@@ -58,7 +58,7 @@ describe('the hook', () => {
     const asked = hook(pre('toolu_1'));
     const { id, runId, asked: card } = await request();
     expect(card).toMatchObject({ tool: 'Bash', agent: 'claude-code' });
-    expect(card?.part.metadata).toMatchObject({ title: 'Bash: npm test' });
+    expect(card?.part.metadata).toMatchObject({ title: 'Runs the tests: npm test' });
     await ai.runs.decide(id, 'approve', { by: 'bea' });
     expect(await asked).toEqual(allow(BASH.tool_input));
     expect(await hook(pre('toolu_1'))).toEqual(denied(expect.stringContaining('Do not repeat it')));
@@ -183,6 +183,8 @@ describe('the hook', () => {
     ],
     ['Bash', { command: 'echo \u202ea\nrm -rf /' }, 'Bash: echo <U+202E>a⏎rm -rf /'],
     ['Bash', { command: 'x'.repeat(200) }, `Bash: ${'x'.repeat(93)}…`],
+    ['Bash', { command: 'npm test', description: 'Run the tests' }, 'Run the tests: npm test'],
+    ['Bash', { command: 'rm -rf /', description: 'x'.repeat(200) }, `${'x'.repeat(59)}…: rm -rf /`],
     ['Stop', { reason: 7 }, 'Stop'],
   ])('the title of a call of %s says in one line what will happen', (tool, input, title) => {
     expect(callTitle(tool, input)).toBe(title);
@@ -301,7 +303,7 @@ describe('the commands', { timeout: 60_000 }, () => {
     expect(code).toBe(0);
     expect(JSON.parse(stdout)).toEqual(denied(expect.stringContaining('waits for a person')));
     const [request] = (await place.json('inbox', '--list')).items;
-    expect(request).toMatchObject({ tool: 'Bash', agent: 'claude-code', title: 'Bash: npm test' });
+    expect(request).toMatchObject({ tool: 'Bash', agent: 'claude-code', title: 'Runs the tests: npm test' });
     await place.json('decide', request.id, '--edit', '{"command":"npm run check"}', '--by', 'bea');
     const again = await place.spawned(['hook', '--wait', '5', '--lease', '1'], {}, pre('toolu_2'));
     expect(JSON.parse(again.stdout)).toEqual(allow({ command: 'npm run check' }));
