@@ -12,7 +12,7 @@ import { defined } from './defined.ts';
 /** A call to ask for, with what its caller says about it. Times are in seconds. */
 export type AskedCall = Pick<
   ToolDescription,
-  'description' | 'title' | 'risk' | 'reversibility' | 'policy' | 'notice'
+  'description' | 'title' | 'message' | 'risk' | 'reversibility' | 'policy' | 'notice'
 > & {
   readonly tool: string;
   readonly input: unknown;
@@ -71,7 +71,7 @@ export const recordedCalls = (ai: Countersign): Gate => ai.gate({ name: 'recorde
 
 /** Waits for the decision on a call, at most for so long; undefined: without end. */
 export async function decidedWithin(
-  gate: Gate,
+  gate: Pick<Gate, 'wait'>,
   first: GateResult,
   ms: number | undefined,
   signal?: AbortSignal,

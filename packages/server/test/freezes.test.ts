@@ -27,6 +27,25 @@ test('a freeze keeps an approved call from starting until someone lifts it', asy
   expect(paid).toHaveLength(1);
 });
 
+test('a program outside is granted no start while its call is frozen, and exactly one after the lift', async () => {
+  const { as } = await startServer();
+  const [ann, boss] = [await as('ann'), await as('boss', { reach: 'all' })];
+  const asked = (await ann('POST', '/api/v1/gate', { tool: 'deploy', input: { to: 'eu' }, key: 'k' })).body;
+  const path = `/api/v1/gate/${asked.runId}`;
+  const freeze = (await boss('POST', '/api/v1/freezes', { tools: ['deploy'], reason: 'Hacked.' })).body;
+  const decide = { decision: { type: 'approve' } };
+  expect((await boss('POST', `/api/v1/requests/${encodeURIComponent(asked.id)}/decide`, decide)).status).toBe(200);
+  expect(await ann('POST', `${path}/started`, {})).toMatchObject({ status: 409, body: { code: 'start-refused' } });
+  expect((await ann('GET', path)).body).toMatchObject({
+    status: 'approved',
+    frozen: { reason: 'Hacked.', by: 'boss' },
+  });
+  await boss('POST', `/api/v1/freezes/${freeze.id}/lift`, {});
+  expect((await ann('GET', path)).body.frozen).toBeUndefined();
+  const starts = await Promise.all([1, 2, 3].map(() => ann('POST', `${path}/started`, {})));
+  expect(starts.map(({ status }) => status).toSorted()).toEqual([200, 409, 409]);
+});
+
 test('a policy says who may freeze, and two people lift it', async () => {
   const quorum = [{ of: { roles: ['security'] }, count: 2 }];
   const freezes = { freeze: { deciders: { roles: ['ops', 'security'] } }, lift: { quorum } };

@@ -46,6 +46,8 @@ async function createProgram(first: string, action: Action, writeHelp: (text: st
     .addHelpCommand(
       new Command('help').argument('[command]').description('show help for a command').helpGroup('Maintain:'),
     )
+    // Its options come before the command: the digest after `--digest` may begin with -v.
+    .enablePositionalOptions()
     .exitOverride()
     // Help goes through our output; errors are printed as failures.
     .configureOutput({ writeOut: writeHelp, writeErr: () => {} })
@@ -84,6 +86,7 @@ const COMMANDS: Readonly<Record<string, Readonly<Record<string, () => Promise<Ad
     gate: async () => (await import('./commands/gate.ts')).addGate,
     mcp: async () => (await import('./commands/mcp.ts')).addMcp,
     hook: async () => (await import('./commands/hook.ts')).addHook,
+    agents: async () => (await import('./commands/operations/agents.ts')).addAgents,
   },
   'Decide:': {
     inbox: async () => (await import('./commands/inbox.ts')).addInbox,
@@ -111,7 +114,10 @@ const COMMANDS: Readonly<Record<string, Readonly<Record<string, () => Promise<Ad
     verify: async () => (await import('./commands/verify.ts')).addVerify,
   },
   'Maintain:': {
+    login: async () => (await import('./commands/operations/login.ts')).addLogin,
+    logout: async () => (await import('./commands/operations/login.ts')).addLogout,
     link: async () => (await import('./commands/operations/link.ts')).addLink,
+    people: async () => (await import('./commands/operations/people.ts')).addPeople,
     tokens: async () => (await import('./commands/operations/tokens.ts')).addTokens,
     passkeys: async () => (await import('./commands/operations/passkeys.ts')).addPasskeys,
     'vapid-keys': async () => (await import('./commands/operations/vapid-keys.ts')).addVapidKeys,
@@ -128,7 +134,8 @@ Where runs are stored, first match wins:
   the store in your agents file (countersign.config.ts or agents.ts)
   COUNTERSIGN_STORE
   sqlite:./.countersign/runs.sqlite
-Or use a server: --url and --token, or COUNTERSIGN_URL and COUNTERSIGN_TOKEN.
+Or use a server: --url and --token, or COUNTERSIGN_URL and COUNTERSIGN_TOKEN,
+or the token of countersign login.
 
 Exit codes: 0 ok, 1 failed, 2 wrong usage, 3 not found,
             4 conflict (someone decided differently)`;

@@ -82,7 +82,8 @@ const HINTS: Readonly<Record<string, string>> = {
   'unknown-request': 'List requests with: countersign inbox',
   'unknown-agent': 'Pass --agents <file>, or decide through a server with --url',
   'outdated-card': 'Review the request again with: countersign inbox',
-  'not-authorized': 'Pass --token or set COUNTERSIGN_TOKEN. Create a token with: countersign tokens create',
+  'not-authorized':
+    'Sign in with: countersign login. Or pass --token or set COUNTERSIGN_TOKEN, with a token of: countersign tokens create',
   'no-store':
     'Pass `store` to countersign() in your file, or export a function ({ store }) => countersign({ store, … })',
 };

@@ -25,11 +25,14 @@ export type ConfiguredHooks = {
   readonly unknown?: string;
 };
 
-/** What both agents use if a hook names no timeout. */
+/** What agents use if a hook names no timeout. */
 export const DEFAULT_TIMEOUT_SECONDS = 600;
 
+/** What an agent runs before a call, and after it. */
+export type HookCommands = { readonly ask: string; readonly end: string };
+
 /** A part of a command that needs no quotes, or is quoted as a whole. */
-const WORD = String.raw`(?:"[\w@:./~$ {}=-]+"|[\w@:./~$\{}=-]+)`;
+const WORD = String.raw`(?:"[\w@:./~$ {}=,+%-]+"|[\w@:./~$\{}=,+%-]+)`;
 const CALL = new RegExp(
   String.raw`^(?:timeout (?<limit>\d+)s? )?(?:npx (?:-y )?)?(?:${WORD}/|node ${WORD}/)?countersign(?:\.js)?"? hook(?<options>(?: ${WORD})*)(?: \|\| (?:exit 2|\{ echo '[^'&]*' >&2; exit 2; \}))?$`,
 );

@@ -1,24 +1,27 @@
 // Permits for the calls of coding agents: a person decides, the agent runs the call, and is allowed to at most once.
 import { randomUUID } from 'node:crypto';
-import { type Countersign, type Gate, gateText, type Json, type ToolDescription } from 'countersign';
+import { type Countersign, gateText, type Json, type ToolDescription } from 'countersign';
 import { internalsOf } from 'countersign/store';
+import type { Client } from '../client/index.ts';
+import { defined } from '../defined.ts';
 import { decidedWithin } from '../gate-calls.ts';
 import { jsonHash } from '../json-hash.ts';
 import { OpenCalls, type Ticket } from '../mcp-gate/open-calls.ts';
+import { type AgentName, CODING_AGENTS } from './agent-names.ts';
 import { callTitle } from './call-title.ts';
-
-/** The coding agents, by the names of their gates. */
-export const CODING_AGENTS = ['claude-code', 'codex'] as const;
+import { type PermitGate, serverGate } from './server-gate.ts';
 
 /** A call that an agent wants to make. */
 export type AgentCall = {
-  readonly agent: (typeof CODING_AGENTS)[number];
+  readonly agent: AgentName;
   readonly tool: string;
   readonly input: unknown;
   /** The conversation of the agent. */
   readonly session: string;
   /** The id of the call, if the agent says it. The same id is the same call. */
   readonly id?: string | undefined;
+  /** Where the agent works. */
+  readonly folder?: string | undefined;
 };
 
 export type Permit =
@@ -29,6 +32,8 @@ export type Permit =
 
 export type PermitOptions = {
   readonly ai: Countersign;
+  /** The server where people decide. The store of `ai` then keeps only which calls are open. */
+  readonly server?: Client | undefined;
   readonly by: string;
   readonly waitMs: number;
   /** How long the agent may run the call. After that its outcome is unknown. */
@@ -43,7 +48,10 @@ export type PermitOptions = {
   readonly described?: Partial<ToolDescription>;
 };
 
-type Granted = { readonly key: string; readonly token: string; readonly call: string };
+type Granted = Asked & { readonly token: string; readonly call: string };
+
+/** A call that was asked for. */
+type Asked = { readonly key: string; readonly runId: string };
 
 const COLLECTION = 'coding-agent-calls';
 const DAY_MS = 86_400_000;
@@ -53,15 +61,15 @@ const MOST_DUE = 20;
 /** Asks, waits, and grants the start at most once: asked again about a call that was allowed, it refuses. */
 export async function permit(call: AgentCall, options: PermitOptions): Promise<Permit> {
   const { ai, by, waitMs, takesEdits = true, denial, described } = options;
-  const gate = gateOf(ai, call, described);
+  const gate = gateOf(options, call, described);
   const calls = new OpenCalls(ai);
   const identity = identityOf(call);
   const given = { gate: call.agent, tool: recordedName(call.tool), client: call.session };
   // A person has approved exactly this input, as an edit of another call.
   const edit = takesEdits ? undefined : await ai.runs.notes.get(COLLECTION, nameOfEdit(call));
   if (edit && (await ai.runs.notes.remove(COLLECTION, nameOfEdit(call)))) {
-    const { key } = edit.value as Pick<Granted, 'key'>;
-    return grantStart(gate, await calls.resume(identity, key, given), call, options);
+    const { key, runId } = edit.value as Asked;
+    return grantStart(gate, await calls.resume(identity, key, given), { ...call, runId }, options);
   }
   const newKey = () => `agent:${call.id === undefined ? randomUUID() : jsonHash([call.session, call.id])}`;
   const ticket = await calls.take(identity, { ...given, newKey });
@@ -74,14 +82,15 @@ export async function permit(call: AgentCall, options: PermitOptions): Promise<P
     return refused(gateText(call.tool, result), result.status === 'pending');
   }
   if (result.status === 'started') return refused(allowedBefore(call));
+  const { runId } = result;
   if (result.status === 'approved') {
     const reason = denial?.(result.input);
     const isEdited = jsonHash(result.input) !== jsonHash(call.input);
-    if (reason === undefined && (!isEdited || takesEdits)) return grantStart(gate, ticket, call, options);
+    if (reason === undefined && (!isEdited || takesEdits)) return grantStart(gate, ticket, { ...call, runId }, options);
     await ticket.over();
-    if (reason !== undefined) return refused(gateText(call.tool, await gate.withdraw({ key }, { reason })));
+    if (reason !== undefined) return refused(gateText(call.tool, await gate.withdraw(runId, { reason })));
     const expiresAt = Date.now() + DAY_MS;
-    await ai.runs.notes.put(COLLECTION, nameOfEdit({ ...call, input: result.input }), { key }, { expiresAt });
+    await ai.runs.notes.put(COLLECTION, nameOfEdit({ ...call, input: result.input }), { key, runId }, { expiresAt });
     const input = JSON.stringify(result.input);
     return refused(`${call.tool} was not run: a person changed its input. Call it with ${input}`);
   }
@@ -104,12 +113,17 @@ export async function observe(
     .catch(() => undefined);
 }
 
-async function grantStart(gate: Gate, ticket: Ticket, call: AgentCall, options: PermitOptions): Promise<Permit> {
+async function grantStart(
+  gate: PermitGate,
+  ticket: Ticket,
+  { runId, ...call }: AgentCall & Pick<Asked, 'runId'>,
+  options: PermitOptions,
+): Promise<Permit> {
   const { ai, leaseMs, reportsEnd } = options;
   const { key } = ticket;
   const token = randomUUID();
   await ticket.sent(leaseMs);
-  const start = await gate.start({ key }, { token, lease: leaseMs });
+  const start = await gate.start(runId, { token, lease: leaseMs });
   if (start.status === 'pending') {
     // The grant that covered the call has ended, so a person is asked.
     await ticket.release();
@@ -117,10 +131,10 @@ async function grantStart(gate: Gate, ticket: Ticket, call: AgentCall, options: 
   }
   if (start.status !== 'granted') return refused(allowedBefore(call));
   if (!reportsEnd) {
-    await gate.finish({ key }, token, { output: 'Allowed. The coding agent runs it; its result is not recorded.' });
+    await gate.finish(runId, token, { output: 'Allowed. The coding agent runs it; its result is not recorded.' });
     await ticket.over();
   } else {
-    const granted = { key, token, call: identityOf(call) };
+    const granted = { key, runId, token, call: identityOf(call) };
     for (const name of namesOf({ ...call, input: start.input })) await remember(ai, name, granted);
   }
   return { allowed: true, input: start.input };
@@ -134,16 +148,17 @@ const identityOf = ({ session, tool, input }: AgentCall): string => jsonHash([se
 
 /** Records how an allowed call ended. False if it was not allowed here. */
 export async function report(
-  ai: Countersign,
+  options: Pick<PermitOptions, 'ai' | 'server'>,
   call: AgentCall,
   end: { readonly output: unknown } | { readonly error: string },
 ): Promise<boolean> {
+  const { ai } = options;
   for (const name of namesOf(call)) {
     const note = await ai.runs.notes.get(COLLECTION, name);
     if (!note) continue;
-    const { key, token, call: identity } = note.value as Granted;
+    const { key, runId, token, call: identity } = note.value as Granted;
     const given = 'output' in end ? { output: kept(end.output) } : { error: end.error.slice(0, MOST_CHARACTERS) };
-    await gateOf(ai, call).finish({ key }, token, given);
+    await gateOf(options, call).finish(runId, token, given);
     for (const known of namesOf(call)) await ai.runs.notes.remove(COLLECTION, known);
     await new OpenCalls(ai).end(identity, key);
     return true;
@@ -166,7 +181,8 @@ const remember = (ai: Countersign, name: string, granted: Granted) =>
  * Asks a person about each call that was allowed and whose lease passed without a report, and closes requests whose deadline passed.
  * A store without a server and without a worker relies on it.
  */
-export async function settleDueCalls(ai: Countersign): Promise<void> {
+export async function settleDueCalls({ ai, server }: Pick<PermitOptions, 'ai' | 'server'>): Promise<void> {
+  if (server || (await ai.runs.store.due(1, [...CODING_AGENTS])).length === 0) return;
   for (const name of CODING_AGENTS) {
     const gate = ai.gate({ name: 'due' }, { name });
     // A damaged run stays as it is, and must not keep people from the others.
@@ -178,12 +194,27 @@ export async function settleDueCalls(ai: Countersign): Promise<void> {
 const recordedName = (tool: string): string =>
   /^[\w-]{1,128}$/.test(tool) ? tool : `${tool.replaceAll(/[^\w-]/g, '_').slice(0, 105)}_${jsonHash(tool)}`;
 
-const gateOf = (ai: Countersign, call: AgentCall, described?: Partial<ToolDescription>): Gate =>
-  ai.gate(describe(call, described), { name: call.agent });
+function gateOf(
+  { ai, server }: Pick<PermitOptions, 'ai' | 'server'>,
+  call: AgentCall,
+  described?: Described,
+): PermitGate {
+  const description = describe(call, described);
+  return server ? serverGate(server, description) : ai.gate(description, { name: call.agent });
+}
 
-function describe({ tool, input }: AgentCall, described: Partial<ToolDescription> = {}): ToolDescription {
+type Described = Partial<ToolDescription>;
+
+function describe({ agent, tool, input, folder }: AgentCall, described: Described = {}): ToolDescription {
   const description = 'A call of a coding agent.';
-  return { title: callTitle(tool, input), description, ...described, name: recordedName(tool) };
+  const message = folder === undefined ? undefined : `${agent} asks, in the folder ${folder}`;
+  return {
+    title: callTitle(tool, input),
+    description,
+    ...defined({ message }),
+    ...described,
+    name: recordedName(tool),
+  };
 }
 
 /** The end of a call without what is too long to keep. */

@@ -43,6 +43,7 @@ export const GateAskShape = z
         description: 'The `runId` of the call that this one revises, because a person asked for changes to it.',
       }),
     title: z.string().min(1).max(200).optional().openapi({ description: 'What would happen, in one line.' }),
+    message: z.string().min(1).max(2_000).optional().openapi({ description: 'What the request says beside it.' }),
     description: z.string().max(2_000).optional(),
     risk: z.enum(RISKS).optional(),
     reversibility: z.enum(REVERSIBILITIES).optional(),
@@ -105,7 +106,14 @@ export const GateShape = z
         description: 'It is approved, and must not start before, in milliseconds: a person may recall it.',
       }),
     }),
-    gateWith('approved', 'It may be started.', { input: edited }),
+    gateWith('approved', 'It may be started, unless it is frozen.', {
+      input: edited,
+      frozen: z
+        .object({ id: z.string(), reason: z.string(), by: z.string().nullable(), at: z.number() })
+        .openapi('GateFrozen')
+        .optional()
+        .openapi({ description: 'A freeze keeps it from starting. Try again once that is lifted.' }),
+    }),
     gateWith('started', 'The start was granted, and no result was reported yet.', {
       input: edited,
       until: z.number().openapi({ description: 'When its lease ends, in milliseconds.' }),

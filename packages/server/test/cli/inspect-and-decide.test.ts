@@ -258,8 +258,8 @@ describe('decide', { timeout: 120_000 }, () => {
     expect(await pendingOf(paying)).toBe(id);
   });
 
-  test('a digest of another request is a conflict', async () => {
-    const { code, stderr } = await countersign(['decide', await pendingOf(paying), '--approve', '--digest', 'other']);
+  test.each(['other', '-v3rGdX0yTnQ', '-hS7aD'])('a digest of another request is a conflict: %s', async (digest) => {
+    const { code, stderr } = await countersign(['decide', await pendingOf(paying), '--approve', '--digest', digest]);
     expect(code).toBe(4);
     expect(stderr).toContain('another card');
   });

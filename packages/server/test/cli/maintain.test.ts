@@ -29,6 +29,10 @@ const COMMANDS = [
   'mcp permission',
   'mcp inbox',
   'hook',
+  'agents',
+  'agents install',
+  'agents status',
+  'agents remove',
   'inbox',
   'watch',
   'decide',
@@ -55,7 +59,15 @@ const COMMANDS = [
   'policies suggest',
   'evidence',
   'verify',
+  'login',
+  'logout',
   'link',
+  'people',
+  'people remove',
+  'people restore',
+  'people sign-out',
+  'people sync',
+  'people list',
   'tokens',
   'tokens create',
   'tokens list',
@@ -102,7 +114,7 @@ describe('help', { timeout: TIMEOUT }, () => {
     expect(stdout).toMatch(new RegExp(`^Usage: ${['countersign', ...words].join(' ')}`));
     for (const part of ['Options:', '--help', `Examples:\n  ${['countersign', ...words].join(' ')}`])
       expect(stdout).toContain(part);
-    if (!['', 'tokens', 'grants', 'policies', 'passkeys', 'channels', 'mcp'].includes(name))
+    if (!['', 'tokens', 'people', 'grants', 'policies', 'passkeys', 'channels', 'mcp', 'agents'].includes(name))
       expect(stdout).toContain('--json');
     expect(Math.max(...stdout.split('\n').map((line) => line.length))).toBeLessThanOrEqual(100);
     const document = await place.json(...words, '--help');

@@ -1,6 +1,5 @@
-// Both coding agents from npm, with a scripted model.
+// The coding agents that npm has, with a scripted model.
 import { describeAgent } from './agent-cases.ts';
-import { claudeCode, codex } from './installed-agent.ts';
+import { claudeCode, codex, copilot, opencode } from './installed-agent.ts';
 
-describeAgent(claudeCode);
-describeAgent(codex);
+for (const agent of [claudeCode, codex, copilot, opencode]) describeAgent(agent);

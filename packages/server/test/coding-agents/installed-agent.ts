@@ -1,17 +1,21 @@
-// Claude Code and Codex from npm. They are large, so they are installed on first use and kept between runs.
+// Coding agents from npm. They are large, so they are installed on first use and kept between runs.
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, globSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { environment } from '../../../create-countersign/test/packed/install.ts';
+import type { AgentName } from '../../src/coding-agents/agent-names.ts';
 
 const CACHE = join(import.meta.dirname, '../../../../node_modules/.cache/countersign-agents');
 
 /** How to install an agent, let it trust its hooks, and run one prompt. */
 export type Agent = {
-  readonly name: 'claude-code' | 'codex';
+  readonly name: AgentName;
   readonly title: string;
+  /** Its shell, as the hook hears of it, and whether the agent says what a command does. */
+  readonly tool: string;
+  readonly describes: boolean;
   readonly settingsFile: string;
   /** Whether an edited input reaches the call. */
   readonly takesEdits: boolean;
@@ -24,6 +28,8 @@ export type Agent = {
 export const claudeCode: Agent = {
   name: 'claude-code',
   title: 'Claude Code',
+  tool: 'Bash',
+  describes: true,
   settingsFile: '.claude/settings.json',
   takesEdits: true,
   install: () => installed('@anthropic-ai/claude-code@2.1.327', '@anthropic-ai/claude-code-*/claude'),
@@ -40,6 +46,8 @@ export const claudeCode: Agent = {
 export const codex: Agent = {
   name: 'codex',
   title: 'Codex',
+  tool: 'Bash',
+  describes: false,
   settingsFile: '.codex/hooks.json',
   takesEdits: false,
   install: () => installed('@openai/codex@0.169.0', '@openai/codex-*/vendor/*/bin/codex'),
@@ -54,6 +62,54 @@ export const codex: Agent = {
     'Go.',
   ],
   env: () => ({}),
+};
+
+export const copilot: Agent = {
+  name: 'copilot-cli',
+  title: 'Copilot CLI',
+  tool: 'Bash',
+  describes: true,
+  settingsFile: '.copilot/hooks/countersign.json',
+  takesEdits: true,
+  install: () => installed('@github/copilot@1.0.102', '@github/copilot-linux-*/copilot'),
+  trust: async () => {},
+  args: () => ['-p', 'Go.', '--allow-all-tools'],
+  env: (url) => ({
+    COPILOT_PROVIDER_BASE_URL: url,
+    COPILOT_PROVIDER_TYPE: 'anthropic',
+    COPILOT_PROVIDER_API_KEY: 'none',
+    COPILOT_MODEL: 'claude-sonnet-4.5',
+    COPILOT_OFFLINE: 'true',
+    COPILOT_AUTO_UPDATE: 'false',
+  }),
+};
+
+export const opencode: Agent = {
+  name: 'opencode',
+  title: 'OpenCode',
+  tool: 'bash',
+  describes: true,
+  settingsFile: '.config/opencode/plugins/countersign.js',
+  takesEdits: true,
+  install: () => installed('opencode-ai@1.18.33', 'opencode-linux-x64/bin/opencode'),
+  trust: async () => {},
+  args: () => ['run', 'Go.'],
+  env: (url) => ({
+    OPENCODE_CONFIG_CONTENT: JSON.stringify({
+      provider: {
+        scripted: {
+          npm: '@ai-sdk/anthropic',
+          options: { baseURL: `${url}/v1`, apiKey: 'none' },
+          models: { scripted: {} },
+        },
+      },
+      model: 'scripted/scripted',
+      permission: 'allow',
+    }),
+    OPENCODE_DISABLE_AUTOUPDATE: '1',
+    OPENCODE_DISABLE_MODELS_FETCH: '1',
+    OPENCODE_DISABLE_LSP_DOWNLOAD: '1',
+  }),
 };
 
 function installed(version: string, program: string): string {

@@ -10,7 +10,7 @@ export type Scripted = string;
 type Part = { readonly type: string; readonly content?: unknown; readonly output?: unknown };
 type Body = {
   readonly model: string;
-  readonly tools?: readonly unknown[];
+  readonly tools?: readonly { readonly name?: string }[];
   readonly messages?: readonly { readonly content: unknown }[];
   readonly input?: readonly Part[];
 };
@@ -26,7 +26,7 @@ export async function startModel(commands: readonly Scripted[]) {
     );
     if (told.length > 0) results = told.map(({ content, output }) => JSON.stringify(content ?? output));
     const command = (body.tools ?? []).length > 0 ? commands[told.length] : undefined;
-    const events = body.input ? openai(body.model, told.length, command) : anthropic(body.model, told.length, command);
+    const events = body.input ? openai(body.model, told.length, command) : anthropic(body, told.length, command);
     response.setHeader('content-type', 'text/event-stream');
     for (const event of events) response.write(`event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`);
     response.end();
@@ -45,7 +45,7 @@ export async function startModel(commands: readonly Scripted[]) {
 
 type Event = { readonly type: string; readonly [key: string]: unknown };
 
-function anthropic(model: string, index: number, command: string | undefined): readonly Event[] {
+function anthropic({ model, tools = [] }: Body, index: number, command: string | undefined): readonly Event[] {
   const usage = { input_tokens: 1, output_tokens: 1 };
   const message = {
     id: `msg_${index}`,
@@ -57,7 +57,12 @@ function anthropic(model: string, index: number, command: string | undefined): r
     usage,
   };
   const block = command
-    ? { type: 'tool_use', id: `toolu_${index}`, name: 'Bash', input: {} }
+    ? {
+        type: 'tool_use',
+        id: `toolu_${index}`,
+        name: tools.find(({ name }) => name === 'bash')?.name ?? 'Bash',
+        input: {},
+      }
     : { type: 'text', text: '' };
   const delta = command
     ? { type: 'input_json_delta', partial_json: JSON.stringify({ command, description: 'Scripted' }) }

@@ -1,11 +1,10 @@
-// The programs in examples/gate, against a server in another process: each acts once, and a killed one is in doubt.
+// The programs in examples/gate/python and examples/gate/shell, against a server in another process: each acts once, and a killed one is in doubt.
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { parse } from 'yaml';
 import { type ServerProcess, serverProcess } from './children.ts';
 
 const EXAMPLES = join(import.meta.dirname, '../../../../examples/gate');
@@ -89,45 +88,3 @@ for (const [program, command] of [
     expect(lines()).toHaveLength(1);
   });
 }
-
-type Step = { readonly run: string; readonly if?: string };
-
-test('the steps of the GitHub Actions job act once, and not again when the job is run again', {
-  timeout: TIMEOUT,
-}, async () => {
-  const { folder, server, lines, run } = await openPlace();
-  const { deploy } = parse(readFileSync(join(EXAMPLES, 'github-actions/deploy.yml'), 'utf8')).jobs;
-  const contexts: Record<string, string> = {
-    'vars.COUNTERSIGN_URL': server.url,
-    'secrets.COUNTERSIGN_TOKEN': server.token,
-    'github.repository': 'acme/shop',
-    'github.run_id': '77',
-    'github.sha': 'abc123',
-  };
-  const value = (text: string) => text.replaceAll(/\$\{\{ (\S+) \}\}/g, (_all, name: string) => contexts[name] ?? '');
-  const jobEnv = Object.fromEntries(Object.entries(deploy.env as object).map(([name, text]) => [name, value(text)]));
-
-  /** As the runner does: each step in a shell of its own, with the variables that earlier steps wrote. */
-  const runJob = async (attempt: number) => {
-    const file = join(folder, `env-${attempt}`);
-    const ran: Ended[] = [];
-    for (const step of deploy.steps as readonly Step[]) {
-      const written = existsSync(file) ? readFileSync(file, 'utf8').trim().split('\n') : [];
-      const stepEnv = { ...jobEnv, GITHUB_ENV: file, ...Object.fromEntries(written.map((line) => line.split('='))) };
-      const [, name = '', wanted] = /^env\.(\w+) == '(\w+)'$/.exec(step.if ?? '') ?? [];
-      if (step.if !== undefined && stepEnv[name] !== wanted) continue;
-      ran.push(await run(['bash', '-e', '-c', step.run], stepEnv));
-      if (ran.at(-1)?.code !== 0) break;
-    }
-    return ran;
-  };
-
-  const attempts = [runJob(1), runJob(2)];
-  await decide(server, { type: 'approve' });
-  const [first = [], second = []] = await Promise.all(attempts);
-  expect([first, second].some((ran) => ran.length === 2 && ran.every(({ code }) => code === 0))).toBe(true);
-  expect(lines()).toEqual(['abc123']);
-  const again = await runJob(3);
-  expect(again).toMatchObject([{ code: 0, output: expect.stringContaining('The call is done.') }]);
-  expect(lines()).toEqual(['abc123']);
-});

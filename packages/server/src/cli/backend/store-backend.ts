@@ -73,7 +73,7 @@ export function storeBackend(options: StoreBackendOptions): Backend {
     follow: (runId, signal) => runs.events(runId, { signal }),
     evidence: async (runId) => evidenceText(await runs.evidence(runId)),
     cards: async (query) => {
-      await settleDueCalls(ai);
+      await settleDueCalls({ ai });
       if (query.for || query.decidedBy !== undefined)
         return listRequests({ ai, access }, { limit: DEFAULT_LIMIT, ...query }, reader);
       const page = await runs.requests(withoutTurn(query));

@@ -1,49 +1,58 @@
 // `countersign doctor --agents`: are the hooks of coding agents active, do they work, and do they block if something fails?
-import { spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { claudeHooks } from '../../coding-agents/claude-settings.ts';
 import { codexHooks } from '../../coding-agents/codex-hooks.ts';
+import { type CodingAgent, codingAgents } from '../../coding-agents/coding-agents.ts';
 import { type ConfiguredHook, type ConfiguredHooks, isOurs, readCommand } from '../../coding-agents/configured-hook.ts';
+import { otherHooks } from '../../coding-agents/other-hooks.ts';
+import { type Ended, run, sampleEvent, sampleProblem } from '../../coding-agents/sample-call.ts';
 import { type Check, check } from './server-checks.ts';
 
 const GUIDE = 'See the guide: Approve what coding agents do';
 /** How much longer than --wait a hook may take. */
 const MARGIN_SECONDS = 20;
-const PROBE_MS = 30_000;
 
 export async function checkCodingAgents(): Promise<readonly Check[]> {
-  const agents = [
-    ['Claude Code', claudeHooks()],
-    ['Codex', await codexHooks()],
-  ] as const;
-  const isSet = ({ hooks, mistakes }: ConfiguredHooks) => hooks.some(isOurs) || mistakes.length > 0;
-  if (!agents.some(([, found]) => isSet(found)))
+  const agents = await Promise.all(codingAgents().map(async (agent) => ({ agent, found: await hooksOf(agent) })));
+  if (!agents.some(({ found }) => isSet(found)))
     return [check('hooks', 'fail', 'no coding agent asks here: its calls run', GUIDE)];
-  const checks = agents.map(async ([agent, found]) =>
-    isSet(found)
-      ? checkAgent(agent, found)
-      : [check(agent, 'unknown', 'has no hook here. If you use it, its calls run', GUIDE)],
-  );
+  const checks = agents.map(async ({ agent, found }) => {
+    if (isSet(found)) return checkAgent(agent, found);
+    if (!existsSync(agent.folder) && !['claude-code', 'codex'].includes(agent.name)) return [];
+    return [check(agent.title, 'unknown', 'has no hook here. If you use it, its calls run', GUIDE)];
+  });
   return (await Promise.all(checks)).flat();
 }
 
-async function checkAgent(agent: string, { hooks, mistakes, unknown }: ConfiguredHooks): Promise<readonly Check[]> {
+export async function hooksOf(agent: CodingAgent): Promise<ConfiguredHooks> {
+  if (agent.name === 'claude-code') return claudeHooks();
+  return agent.name === 'codex' ? codexHooks() : otherHooks(agent);
+}
+
+export const isSet = ({ hooks, mistakes }: ConfiguredHooks): boolean => hooks.some(isOurs) || mistakes.length > 0;
+
+export async function checkAgent(
+  agent: CodingAgent,
+  { hooks, mistakes, unknown }: ConfiguredHooks,
+): Promise<readonly Check[]> {
+  const { title } = agent;
   const ours = hooks.filter(isOurs);
   const asking = ours.filter(({ event }) => event === 'PreToolUse' || event === 'PermissionRequest');
-  const checks = mistakes.map(({ file, text, fix }) => check(agent, 'fail', `${file} ${text}`, fix));
-  if (asking.length === 0) checks.push(check(agent, 'fail', 'no hook asks before a tool runs: its calls run', GUIDE));
+  const checks = mistakes.map(({ file, text, fix }) => check(title, 'fail', `${file} ${text}`, fix));
+  if (asking.length === 0) checks.push(check(title, 'fail', 'no hook asks before a tool runs: its calls run', GUIDE));
   for (const hook of asking) checks.push(...(await checkHook(agent, hook)));
-  if (unknown !== undefined) checks.push(check(agent, 'unknown', unknown));
+  if (unknown !== undefined) checks.push(check(title, 'unknown', unknown));
   if (!ours.some(({ event, skipped }) => event === 'PostToolUse' && skipped === undefined))
     checks.push(
-      check(agent, 'unknown', 'no PostToolUse hook is active, so each allowed call is in doubt after --lease', GUIDE),
+      check(title, 'unknown', 'no PostToolUse hook is active, so each allowed call is in doubt after --lease', GUIDE),
     );
   return checks;
 }
 
-async function checkHook(agent: string, hook: ConfiguredHook): Promise<readonly Check[]> {
+async function checkHook(agent: CodingAgent, hook: ConfiguredHook): Promise<readonly Check[]> {
   const { file, event, matcher, command, timeoutSeconds, skipped, fix } = hook;
   const at = `${event} in ${file}`;
-  const failed = (text: string, how: string) => check(agent, 'fail', `${at}: ${text}`, how);
+  const failed = (text: string, how: string) => check(agent.title, 'fail', `${at}: ${text}`, how);
   if (skipped !== undefined) return [failed(`${skipped}, so its calls run`, fix ?? GUIDE)];
   const read = readCommand(command);
   if (!read) return [failed(`the doctor does not know this command, and did not run it: ${command}`, GUIDE)];
@@ -51,30 +60,31 @@ async function checkHook(agent: string, hook: ConfiguredHook): Promise<readonly 
   const least = read.wait + MARGIN_SECONDS;
   if (timeoutSeconds <= least)
     checks.push(failed(`its timeout of ${timeoutSeconds} s ends before its --wait`, `Set it above ${least}.`));
-  checks.push(...(await checkFailure(hook, read.limit, failed)));
-  const probe = await run(command, JSON.stringify(PROBE));
-  if (probe.code !== 0) checks.push(failed(`it fails: ${firstLine(probe.text)}`, 'Run the command in a terminal.'));
+  checks.push(...(await checkFailure(agent, hook, read.limit, failed)));
+  const problem = await sampleProblem(agent.name, command, event);
+  if (problem !== undefined) checks.push(failed(`it fails: ${problem}`, 'Run the command in a terminal.'));
   if (checks.length > 0) return checks;
-  const ok = check(agent, 'ok', `${at} asks, reaches its store, and blocks if it fails`);
+  const ok = check(agent.title, 'ok', `${at} asks, reaches its store, and blocks if it fails`);
   if (matcher === undefined || matcher === '' || matcher === '*') return [ok];
-  return [ok, check(agent, 'unknown', `${at} asks only about ${matcher}: other tools run`, 'Use "*" and rules.')];
+  return [ok, check(agent.title, 'unknown', `${at} asks only about ${matcher}: other tools run`, 'Use "*" and rules.')];
 }
 
 /** Claude Code blocks the call if the settings say so. For Codex, the command itself must end with exit code 2 and a text. */
 async function checkFailure(
+  { name }: CodingAgent,
   { blocksOnFailure, command, timeoutSeconds }: ConfiguredHook,
   limit: number | undefined,
   failed: (text: string, fix: string) => Check,
 ): Promise<readonly Check[]> {
-  if (blocksOnFailure === true) return checkClaude(await run('claude --version'), failed);
+  if (blocksOnFailure === true) return name !== 'claude-code' ? [] : checkClaude(await run('claude --version'), failed);
   if (blocksOnFailure === false)
     return [
       failed(
         'if the command is missing, crashes or hangs, the call runs',
-        'Add "onFailure": "block" beside "command".',
+        `Add ${name === 'cursor' ? '"failClosed": true' : '"onFailure": "block"'} beside "command".`,
       ),
     ];
-  const missing = await run(command, JSON.stringify(PROBE), { PATH: '/nonexistent' });
+  const missing = await run(command, JSON.stringify(sampleEvent()), { PATH: '/nonexistent' });
   const checks: Check[] = [];
   if (missing.code !== 2 || missing.text === '')
     checks.push(
@@ -108,31 +118,3 @@ function checkClaude({ code, text }: Ended, failed: (text: string, fix: string) 
     ),
   ];
 }
-
-/** The end of a call that was never allowed: the hook opens its store and its rules, and records nothing. */
-const PROBE = {
-  hook_event_name: 'PostToolUse',
-  session_id: 'countersign-doctor',
-  tool_name: 'Doctor',
-  tool_input: {},
-  tool_use_id: 'countersign-doctor',
-};
-
-type Ended = { readonly code: number | null; readonly text: string };
-
-/** Runs a command in a shell, as the agents do, in the folder of the project. */
-function run(command: string, input = '', env: NodeJS.ProcessEnv = {}): Promise<Ended> {
-  return new Promise((resolve) => {
-    const child = spawn('/bin/sh', ['-c', command], { env: { ...process.env, ...env }, timeout: PROBE_MS });
-    let text = '';
-    for (const stream of [child.stdout, child.stderr])
-      stream.setEncoding('utf8').on('data', (piece: string) => {
-        text += piece;
-      });
-    child.on('error', ({ message }) => resolve({ code: null, text: message }));
-    child.on('close', (code) => resolve({ code, text: text.trim() }));
-    child.stdin.on('error', () => undefined).end(input);
-  });
-}
-
-const firstLine = (text: string): string => (text.trim().split('\n')[0] ?? '').slice(0, 200);

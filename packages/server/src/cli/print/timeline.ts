@@ -97,6 +97,12 @@ function linesOf(entry: TimelineEntry): readonly Line[] {
           tone: 'quiet',
         },
       ];
+    case 'votes-withdrawn': {
+      const why = entry.reason === undefined ? '' : `: ${visibleLine(entry.reason)}`;
+      return [
+        { who, what: `no longer counts votes of ${visibleLine(entry.of)}, who was removed${why}`, tone: 'asked' },
+      ];
+    }
     case 'policy-applied': {
       const by = entry.by === null ? '' : ` by ${visibleLine(entry.by)}`;
       return [

@@ -7,6 +7,7 @@ import { checkOptions } from '../../check-options.ts';
 import type { AgentsEnvironment, Config } from '../../config.ts';
 import { defined } from '../../defined.ts';
 import { type AppOptions, AppOptionsShape } from '../../options.ts';
+import { checkedIssuers } from '../../sign-in/issuers.ts';
 import { CommandFailure, EXIT } from '../failure.ts';
 import { AGENTS_NAMES, CONFIG_NAMES } from './finding-agents-file.ts';
 import { loadEsModules } from './module-hooks.ts';
@@ -62,7 +63,7 @@ export async function loadAgentsFile(
 /** What a file exports. The settings of a `defineConfig` that is its default count as exports. */
 type Exported = Readonly<Record<string, unknown>> & { readonly file: string };
 
-const SETTINGS: readonly (keyof Config)[] = ['policies', 'rules', 'server', 'channels', 'mcp'];
+const SETTINGS: readonly (keyof Config)[] = ['policies', 'rules', 'server', 'channels', 'signIn', 'mcp'];
 
 async function load(file: string): Promise<Exported> {
   loadEsModules();
@@ -119,11 +120,12 @@ async function make(path: string, made: unknown, environment: AgentsEnvironment)
   throw invalidExport(path, `exports a function that returns ${ai === undefined ? 'nothing' : 'something else'}`);
 }
 
-function serverOptions({ file, server = {}, channels }: Exported): AppOptions {
+function serverOptions({ file, server = {}, channels, signIn }: Exported): AppOptions {
   try {
     checkOptions('`server`', AppOptionsShape, server);
-    const options = { ...(server as AppOptions), ...defined({ channels }) };
-    checkOptions('`channels`', AppOptionsShape, options);
+    const options = { ...(server as AppOptions), ...defined({ channels, signIn }) };
+    checkOptions('`channels` and `signIn`', AppOptionsShape, options);
+    if (Array.isArray(signIn)) checkedIssuers(signIn);
     return options as AppOptions;
   } catch (cause) {
     const message = `Invalid \`server\` options in ${file}: ${(cause as Error).message}`;

@@ -19,10 +19,10 @@ export type OpenedGate = {
 };
 
 /** Opens the store, with the policies of the agents file if there is one. Nothing is driven here. */
-export async function openGate(options: BackendOptions): Promise<OpenedGate> {
+export async function openGate(options: BackendOptions, opening: Opening = 'make'): Promise<OpenedGate> {
   const loaded = options.store !== undefined && options.agents === undefined ? undefined : await loadAgents(options);
   const mcp = loaded?.mcp === undefined ? undefined : { rules: loaded.mcp, file: shownPath(loaded.file) };
-  return { by: personOf(options), mcp, ...(await openOn(loaded, options, 'make')) };
+  return { by: personOf(options), mcp, ...(await openOn(loaded, options, opening)) };
 }
 
 /** The agents on their own store or the chosen one, for commands that drive nothing: a missing model must not stop them. */

@@ -15,6 +15,7 @@ import type { Output } from '../print/output.ts';
 import { type AgentsExport, loadAgentsFile } from './agents-file.ts';
 import { findAgentsFile } from './finding-agents-file.ts';
 import { openOn, personOf } from './opening-gate.ts';
+import { savedToken } from './saved-tokens.ts';
 import { type Opening, openStore, shownAddress, shownPath, storeAddress } from './store-address.ts';
 
 export type OpenedAgents = {
@@ -39,7 +40,9 @@ export function serverUrl({ url, store, agents }: BackendOptions): string | unde
   throw usageFailure(`Invalid server URL “${address}”.`, 'Example: --url https://approvals.example.com');
 }
 
-export const serverToken = ({ token }: BackendOptions): string | undefined => token ?? process.env.COUNTERSIGN_TOKEN;
+/** The token for this server: as given, or as `countersign login` has kept it. */
+export const serverToken = ({ token }: BackendOptions, url: string): string | undefined =>
+  token ?? (process.env.COUNTERSIGN_TOKEN || savedToken(url)?.token);
 
 /** `agents`: whether decisions are validated against the tools in the user's file. `channel`: `cli` unless given. */
 type Needs = {
@@ -72,7 +75,7 @@ async function openBackend(
   if (url !== undefined) {
     const given = (['by', 'role'] as const).find((name) => options[name] !== undefined);
     if (given !== undefined) throw usageFailure(`--${given} does not work with a server: the token says who you are.`);
-    return serverBackend(url, serverToken(options), channel);
+    return serverBackend(url, serverToken(options, url), channel);
   }
   const person = personOf(options);
   const open = async (isLoaded: boolean): Promise<Backend> => {

@@ -2,6 +2,7 @@
 import type { Stopped } from 'countersign/store';
 import { jsonLines, type LogSink } from '../../log.ts';
 import { type RunningServer, serve } from '../../serve.ts';
+import { signInFromEnvironment } from '../../sign-in/from-environment.ts';
 import { visibleLine } from '../../text/visible-text.ts';
 import { DEFAULT_URL } from '../commands/operations/link.ts';
 import type { AddressOptions, StoreOptions } from '../commands/options.ts';
@@ -34,8 +35,10 @@ export async function startServing(
   const opened = await openAgents(options, file, output, { standIn: serving.dev });
   const { ai, model } = opened;
   try {
+    const signIn = [...(opened.server.signIn ?? []), ...signInFromEnvironment(process.env)];
     const server = await serve(ai, {
       ...opened.server,
+      ...(signIn.length > 0 && { signIn }),
       port,
       hostname,
       ...(publicUrl !== undefined && { publicUrl }),
@@ -86,6 +89,9 @@ export function signInLines(
   const isKnown = url === DEFAULT_URL || (options.publicUrl === undefined && server.publicUrl !== undefined);
   return [
     'How to sign in:',
+    ...(server.signIn || process.env.COUNTERSIGN_OIDC_ISSUER
+      ? [`  the account of your organisation  ${url}/login`]
+      : []),
     ...(server.identify ? ['  own login  `identify` in your file'] : []),
     `  a browser  countersign link <person>${store}${isKnown ? '' : ` --public-url ${url}`}`,
     `  a program  countersign tokens create <person>${store}`,

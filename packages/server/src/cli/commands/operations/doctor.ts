@@ -1,9 +1,8 @@
 // `countersign doctor`: checks everything a run needs, one line per check, with a fix for each failure.
 import type { Command } from 'commander';
-import { wrap } from '../../../text/text-width.ts';
-import { visibleLine } from '../../../text/visible-text.ts';
 import type { Check } from '../../doctor/server-checks.ts';
 import { EXIT, type ExitCode } from '../../failure.ts';
+import { checkLines } from '../../print/checks.ts';
 import type { Output } from '../../print/output.ts';
 import { type Action, type BackendOptions, withBackend, withExamples } from '../options.ts';
 
@@ -21,7 +20,7 @@ export function addDoctor(program: Command, action: Action): void {
   withExamples(
     withBackend(command, ['--agents [file]', 'your agents file; without a file: check the hooks of coding agents']),
     ['countersign doctor', 'check this folder'],
-    ['countersign doctor --agents', 'check the hooks of Claude Code and Codex'],
+    ['countersign doctor --agents', 'check the hooks of Claude Code, Codex and the others'],
     ['countersign doctor --store postgres://localhost/app --json', 'as JSON'],
   );
 }
@@ -45,19 +44,5 @@ async function checkRuns(options: BackendOptions): Promise<readonly Check[]> {
   const { serverUrl, serverToken } = await import('../../runtime/opening.ts');
   const url = serverUrl(options);
   if (url === undefined) return (await import('../../doctor/local-checks.ts')).checkLocally(options);
-  return (await import('../../doctor/server-checks.ts')).checkServer(url, serverToken(options));
-}
-
-const COLOURS = { ok: 'green', fail: 'red', unknown: 'yellow' } as const;
-
-function checkLines(checks: readonly Check[], { style, rowWidth }: Output): readonly string[] {
-  const nameWidth = Math.max(...checks.map(({ name }) => name.length));
-  const margin = ' '.repeat(nameWidth + 8);
-  const fitted = (text: string) => wrap(text, Math.max(20, rowWidth - margin.length));
-  return checks.flatMap(({ name, status, text, fix }) => {
-    const mark = style(COLOURS[status], (status === 'unknown' ? '?' : status).padEnd(4));
-    const [first = '', ...more] = fitted(visibleLine(text));
-    const fixLines = fix === undefined ? [] : fitted(`→ ${fix}`).map((row) => style('dim', row));
-    return [`${mark}  ${name.padEnd(nameWidth)}  ${first}`, ...[...more, ...fixLines].map((row) => `${margin}${row}`)];
-  });
+  return (await import('../../doctor/server-checks.ts')).checkServer(url, serverToken(options, url));
 }
