@@ -88,6 +88,7 @@ export const ENGLISH = {
   removed: 'removed:',
   wholeValue: 'value',
   sending: 'Sending…',
+  notLoaded: 'Could not load this.',
   notSent: 'Could not confirm your decision. Try again.',
   orUnchanged: 'Or go back to approve it unchanged or reject it.',
   whoDecides: 'Who decides',
@@ -212,41 +213,47 @@ type Widened<T> = T extends string
 /** The texts that you can replace, for another language or tone. */
 export type Words = { readonly [K in keyof typeof ENGLISH]: Widened<(typeof ENGLISH)[K]> };
 
-type FileUrl = (requestId: string, sha256: string) => string;
+export type FileUrl = (requestId: string, sha256: string) => string;
 
 type Look = {
   readonly words: Words;
   readonly classNames: Readonly<Record<string, string>>;
   readonly fileUrl?: FileUrl | undefined;
+  readonly locale?: string | undefined;
 };
 
 const LookContext = createContext<Look>({ words: ENGLISH, classNames: {} });
 
 export type AppearanceProps = {
   /** Texts to replace. */
-  readonly words?: Partial<Words>;
+  readonly words?: Partial<Words> | undefined;
   /** Classes by element: the key is the value of its `data-countersign`. */
   readonly classNames?: Readonly<Record<string, string>>;
   /** The address of a file of a preview whose bytes are not on the card. */
-  readonly fileUrl?: FileUrl;
+  readonly fileUrl?: FileUrl | undefined;
+  /** The language of dates, times and amounts, such as `de-CH`. By default that of the browser. */
+  readonly locale?: string | undefined;
   readonly children?: ReactNode;
 };
 
 /** Sets the words and classes of the components inside it. */
-export function Appearance({ words, classNames, fileUrl, children }: AppearanceProps) {
+export function Appearance({ words, classNames, fileUrl, locale, children }: AppearanceProps) {
   const outer = useContext(LookContext);
   const look = useMemo(
     () => ({
       words: { ...outer.words, ...words },
       classNames: { ...outer.classNames, ...classNames },
       fileUrl: fileUrl ?? outer.fileUrl,
+      locale: locale ?? outer.locale,
     }),
-    [outer, words, classNames, fileUrl],
+    [outer, words, classNames, fileUrl, locale],
   );
   return <LookContext.Provider value={look}>{children}</LookContext.Provider>;
 }
 
 export const useFileUrl = (): FileUrl | undefined => useContext(LookContext).fileUrl;
+
+export const useLocale = (): string | undefined => useContext(LookContext).locale;
 
 export const useWords = (): Words => useContext(LookContext).words;
 

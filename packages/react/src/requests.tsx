@@ -132,8 +132,8 @@ function CameSecond({ request, problems }: { readonly request: AnyCard; readonly
 // Said by a screen reader and not seen; it says nothing that the cards do not show.
 const OUT_OF_SIGHT = {
   position: 'absolute',
-  width: 1,
-  height: 1,
+  width: '1px',
+  height: '1px',
   overflow: 'hidden',
   clipPath: 'inset(50%)',
   whiteSpace: 'nowrap',

@@ -4,8 +4,9 @@ import { useCallback, useEffect, useMemo, useRef } from 'react';
 import { type Decision, posted } from './card/decision.ts';
 import { isBusy, readRequests, type Shown } from './read-requests.ts';
 import type { AnswerOf, AnyTools, ChatLike, Interrupt, InterruptTools } from './request.ts';
+import type { WatchSource } from './watch/ask.ts';
 import { onTheirWay, useOutbox } from './watch/use-outbox.ts';
-import { useWatch, type WatchSource } from './watch/use-watch.ts';
+import { useWatch } from './watch/use-watch.ts';
 
 /** Where to watch for decisions made elsewhere. Without `api` nothing is watched. */
 export type UseRequestsOptions = WatchSource;

@@ -2,7 +2,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { fileURLToPath } from 'node:url';
-import type { Page } from 'playwright-core';
+import type { BrowserContextOptions, Page } from 'playwright-core';
 import { build, type Rolldown } from 'vite';
 // biome-ignore lint/correctness/useImportExtensions: the types are beside the script, in a file that is never loaded.
 import { openBrowser } from '../../../scripts/test-browser.mjs';
@@ -24,7 +24,7 @@ export type Asked = {
 
 export type Site = {
   /** Opens a new, empty page. */
-  open(): Promise<Page>;
+  open(options?: BrowserContextOptions): Promise<Page>;
   /** Returns the next request of the page that the test has not taken. */
   asked(method?: string, ending?: string): Promise<Asked>;
   /** The number of requests that the test has not taken. */
@@ -39,11 +39,13 @@ type SiteOptions = {
   readonly api?: (request: IncomingMessage, response: ServerResponse) => unknown;
   /** React runs effects twice in development, which finds missing clean-ups. Large pages take half the time in production. */
   readonly mode?: 'development' | 'production';
+  /** Other files than those of the React page. */
+  readonly files?: Files;
 };
 
-export async function openSite({ api, mode = 'development' }: SiteOptions = {}): Promise<Site> {
-  built[mode] ??= buildPage(mode);
-  const files = await built[mode];
+export async function openSite({ api, mode = 'development', files: given }: SiteOptions = {}): Promise<Site> {
+  if (!given) built[mode] ??= buildPage(mode);
+  const files = given ?? (await built[mode]) ?? new Map();
   const waiting: { fits: (asked: Asked) => boolean; take: (asked: Asked) => void }[] = [];
   const untaken: Asked[] = [];
 
@@ -62,12 +64,13 @@ export async function openSite({ api, mode = 'development' }: SiteOptions = {}):
   const browser = await openBrowser();
 
   return {
-    async open() {
+    async open(options = {}) {
       for (const asked of untaken.splice(0)) asked.cut();
       const context = await browser.newContext({
         locale: 'en-GB',
         timezoneId: 'Europe/Berlin',
         reducedMotion: 'reduce',
+        ...options,
       });
       const page = await context.newPage();
       page.on('pageerror', (error) => {
@@ -101,7 +104,7 @@ export async function openSite({ api, mode = 'development' }: SiteOptions = {}):
 /** Shows a scene on the page. */
 export const show = (page: Page, scene: Scene): Promise<void> => page.evaluate((scene) => window.show(scene), scene);
 
-type Files = ReadonlyMap<string, { readonly type: string; readonly content: string | Uint8Array }>;
+export type Files = ReadonlyMap<string, { readonly type: string; readonly content: string | Uint8Array }>;
 
 /** The files of a worker share a build of each mode. */
 const built: { [mode in 'development' | 'production']?: Promise<Files> } = {};

@@ -1,6 +1,6 @@
 // The deadline of an request, counting.
 import { useEffect, useState } from 'react';
-import { useNamed, useWords } from '../appearance.tsx';
+import { useLocale, useNamed, useWords } from '../appearance.tsx';
 
 export type DeadlineProps = {
   /** In milliseconds. */
@@ -13,6 +13,7 @@ export type DeadlineProps = {
 export function Deadline({ expiresAt, onExpiry }: DeadlineProps) {
   const named = useNamed();
   const words = useWords();
+  const locale = useLocale();
   const left = useTimeLeft(expiresAt);
   const starts = onExpiry === 'start';
   return (
@@ -20,10 +21,10 @@ export function Deadline({ expiresAt, onExpiry }: DeadlineProps) {
       {starts ? words.starts : left <= 0 ? words.deadlinePassed : words.deadline}{' '}
       <time
         dateTime={new Date(expiresAt).toISOString()}
-        title={new Date(expiresAt).toLocaleString()}
+        title={new Date(expiresAt).toLocaleString(locale)}
         suppressHydrationWarning
       >
-        {inWords(left)}
+        {inWords(left, locale)}
       </time>
       {onExpiry !== null && left > 0 && (starts ? words.startsUnlessRecalled : words.onExpiry[onExpiry])}
     </p>
@@ -48,9 +49,9 @@ function useTimeLeft(expiresAt: number): number {
   return left;
 }
 
-/** In the language of the browser: “in 4 minutes”, “3 hours ago”. */
-function inWords(left: number): string {
-  const format = new Intl.RelativeTimeFormat(undefined, { numeric: 'always' });
+/** “in 4 minutes”, “3 hours ago”. */
+function inWords(left: number, locale: string | undefined): string {
+  const format = new Intl.RelativeTimeFormat(locale, { numeric: 'always' });
   const away = Math.abs(left);
   if (away >= 2 * DAY) return format.format(Math.trunc(left / DAY), 'day');
   if (away >= 2 * HOUR) return format.format(Math.trunc(left / HOUR), 'hour');

@@ -1,7 +1,7 @@
 // A JSON value in readable form: labels and values, lists as lists, to any depth; or as JSON.
 import { type Line, lineOf, type Reading, readingText } from 'countersign/request';
 import { useMemo } from 'react';
-import { useNamed, useWords } from '../appearance.tsx';
+import { useLocale, useNamed, useWords } from '../appearance.tsx';
 import { JsonText } from './json-text.tsx';
 import { useLocalText } from './local-text.tsx';
 import { LongText, Shared } from './long-text.tsx';
@@ -166,7 +166,8 @@ function ScalarView({ value, name = '', beside = {}, className }: ScalarProps) {
 
 function ReadingAid({ name, value, beside }: Required<Omit<ScalarProps, 'className'>>) {
   const named = useNamed();
-  const aid = useLocalText(() => readingAid(name, value, beside) ?? '');
+  const locale = useLocale();
+  const aid = useLocalText(() => readingAid(name, value, beside, locale) ?? '');
   if (aid === '') return null;
   return (
     <>

@@ -2,18 +2,8 @@
 import { useCallback, useEffect, useLayoutEffect, useRef, useState } from 'react';
 import { isBusy } from '../read-requests.ts';
 import type { ChatLike, ChatMessage } from '../request.ts';
+import { ask, type WatchSource } from './ask.ts';
 import { pauseMs, type WatchEvent, watchRun } from './watch.ts';
-
-/** Where the chat's server is, and how it is asked. */
-export type WatchSource = {
-  /** The address that the chat posts to, such as `/api/chat`. */
-  readonly api?: string | undefined;
-  /** Whether to hear of what happens elsewhere; by default, if `api` is given. */
-  readonly watch?: boolean | undefined;
-  readonly headers?: Readonly<Record<string, string>> | (() => Readonly<Record<string, string>>) | undefined;
-  readonly credentials?: RequestCredentials | undefined;
-  readonly fetch?: typeof globalThis.fetch | undefined;
-};
 
 /** `shown` are the ids of the requests that the messages show as pending. */
 export function useWatch(chat: ChatLike, source: WatchSource, shown: ReadonlySet<string>): void {
@@ -42,9 +32,12 @@ export function useWatch(chat: ChatLike, source: WatchSource, shown: ReadonlySet
     try {
       // The model's current message is replayed. If it is another one, the user spoke elsewhere, and a replay lacks that.
       const isAsBefore = () => saysNothing(chat, latest.current.chat);
-      if (isNewMessage(event, chat) && (await reload(chat, source, isAsBefore))) return;
-      // A user who sent a message meanwhile has a stream open; anything missed is fetched after it.
-      if (isAsBefore()) await chat.resumeStream();
+      const loaded = isNewMessage(event, chat) ? await reload(chat, source, isAsBefore) : undefined;
+      if (loaded && !loaded.isRunning) return;
+      // A user who sent a message meanwhile has a stream open; anything missed is fetched after it. The page may show what was
+      // loaded by now, or not yet.
+      const isAsLoaded = loaded && saysNothing({ ...chat, messages: loaded.messages }, latest.current.chat);
+      if (isAsLoaded || isAsBefore()) await chat.resumeStream();
       else fetched.failed = true;
     } catch {
       fetched.failed = true;
@@ -105,7 +98,7 @@ export function useWatch(chat: ChatLike, source: WatchSource, shown: ReadonlySet
       if (document.visibilityState === 'hidden') return;
       controller = new AbortController();
       const open = (signal: AbortSignal) =>
-        ask(`${api}/${encodeURIComponent(chatId)}/watch`, latest.current.source, signal);
+        ask(`${api}/${encodeURIComponent(chatId)}/watch`, latest.current.source, { signal });
       void watchRun({ signal: controller.signal, open, onEvent });
     }
 
@@ -242,22 +235,16 @@ function saysNothing(before: ChatLike, now: ChatLike): boolean {
   return !isBusy(now.status) && lastWords(before) === lastWords(now);
 }
 
-/** Loads the conversation from the server. Returns false if that failed or if a reply is still streaming. */
-async function reload(chat: ChatLike, source: WatchSource, mayShow: () => boolean): Promise<boolean> {
-  if (!chat.setMessages) return false;
-  const response = await ask(`${source.api}/${encodeURIComponent(chat.id)}`, source);
-  if (!response.ok) return false;
-  const loaded: { readonly status?: unknown; readonly messages?: readonly ChatMessage[] } = await response.json();
-  if (!Array.isArray(loaded.messages) || !mayShow()) return false;
-  chat.setMessages(loaded.messages);
-  return loaded.status !== 'running';
-}
+type Loaded = { readonly messages: readonly ChatMessage[]; readonly isRunning: boolean };
 
-function ask(url: string, { headers, credentials, fetch = globalThis.fetch }: WatchSource, signal?: AbortSignal) {
-  return fetch(url, {
-    headers: { ...(typeof headers === 'function' ? headers() : headers) },
-    cache: 'no-store',
-    ...(credentials && { credentials }),
-    ...(signal && { signal }),
-  });
+/** Loads the conversation from the server. Undefined if that failed, or if it must not be shown. */
+async function reload(chat: ChatLike, source: WatchSource, mayShow: () => boolean): Promise<Loaded | undefined> {
+  if (!chat.setMessages) return undefined;
+  const response = await ask(`${source.api}/${encodeURIComponent(chat.id)}`, source);
+  if (!response.ok) return undefined;
+  const loaded: { readonly status?: unknown; readonly messages?: readonly ChatMessage[] } = await response.json();
+  const { messages } = loaded;
+  if (!Array.isArray(messages) || !mayShow()) return undefined;
+  chat.setMessages(messages);
+  return { messages, isRunning: loaded.status === 'running' };
 }
