@@ -3,7 +3,9 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parseAllDocuments, parseDocument } from 'yaml';
+import { z } from 'zod';
 import { runCommandLine } from '../../packages/server/src/cli/command-line.ts';
+import { renderChart } from './render-chart.ts';
 
 const read = (name: string): string => readFileSync(join(import.meta.dirname, name), 'utf8');
 const guide = readFileSync(join(import.meta.dirname, '../../docs/guides/deploy.md'), 'utf8');
@@ -111,6 +113,66 @@ describe('kubernetes.yaml', () => {
       await acceptsOptions([...command, ...args]);
     },
   );
+});
+
+describe('the chart', () => {
+  const manifestsOf = (values: Parameters<typeof renderChart>[0] = {}, name?: string) =>
+    Object.entries(renderChart(values, name))
+      .flatMap(([file, text]) => (file.endsWith('.yaml') ? parseAllDocuments(text, { strict: true }) : []))
+      .flatMap((document) => {
+        expect([...document.errors, ...document.warnings]).toEqual([]);
+        const manifest = document.toJS() as Manifest | null;
+        return manifest ? [manifest] : [];
+      });
+  const byName = (manifests: readonly Manifest[]) =>
+    Object.fromEntries(manifests.map((one) => [`${one.kind} ${one.metadata.name}`, one]));
+  const documentsOf = (name: string) => parseAllDocuments(read(name)).map((document) => document.toJS() as Manifest);
+
+  test('without values, it is kubernetes.yaml; with network policies, also network-policies.yaml', () => {
+    expect(byName(manifestsOf())).toEqual(byName(documentsOf('kubernetes.yaml')));
+    const both = [...documentsOf('kubernetes.yaml'), ...documentsOf('network-policies.yaml')];
+    expect(byName(manifestsOf({ networkPolicies: { enabled: true } }))).toEqual(byName(both));
+  });
+
+  test('values reach the manifests', () => {
+    const values = {
+      image: 'example.com/mine:2',
+      secret: 'keys',
+      env: { LOG_LEVEL: 'debug', QUOTED: 'a "b": c' },
+      server: { replicas: 3 },
+      worker: { replicas: 0, concurrency: 4 },
+      ingress: { enabled: true, host: 'ask.example.com', tlsSecret: 'certificate' },
+    };
+    const found = byName(manifestsOf(values, 'ask')) as Record<string, any>;
+    expect(Object.keys(found)).toContain('Ingress ask');
+    expect(found['Ingress ask'].spec).toMatchObject({
+      tls: [{ hosts: ['ask.example.com'], secretName: 'certificate' }],
+      rules: [{ host: 'ask.example.com', http: { paths: [{ backend: { service: { name: 'ask' } } }] } }],
+    });
+    expect(found['Deployment ask-worker'].spec.replicas).toBe(0);
+    for (const part of ['server', 'worker']) {
+      const { containers } = found[`Deployment ask-${part}`].spec.template.spec;
+      expect(containers[0]).toMatchObject({
+        image: 'example.com/mine:2',
+        env: expect.arrayContaining([
+          { name: 'LOG_LEVEL', value: 'debug' },
+          { name: 'QUOTED', value: 'a "b": c' },
+        ]),
+        envFrom: [{ secretRef: { name: 'keys' } }],
+      });
+    }
+    expect(found['Deployment ask-worker'].spec.template.spec.containers[0].args.join(' ')).toContain('--concurrency 4');
+    expect(renderChart(values, 'ask')['templates/NOTES.txt']).toContain('kubectl create secret generic keys');
+  });
+
+  test('its schema accepts its values, and refuses wrong ones', () => {
+    const schema = z.fromJSONSchema(JSON.parse(read('chart/values.schema.json')));
+    const isValid = (values: object) => schema.safeParse(values).success;
+    const usual = parseDocument(read('chart/values.yaml')).toJS() as object;
+    expect(isValid(usual)).toBe(true);
+    for (const wrong of [{ replicas: 2 }, { image: '' }, { server: { replicas: -1 } }, { publicUrl: 'approvals' }])
+      expect(isValid({ ...usual, ...wrong })).toBe(false);
+  });
 });
 
 /** Each option is in the help of its command. */
