@@ -1,7 +1,8 @@
-// The image of `examples/deploy`, without a container: the steps of its Dockerfile in clean folders, with the packed packages.
+// The image of `examples/deploy`, without a container: the steps of its Dockerfile in clean folders, with the packed packages. Its
+// programs run as kubernetes.yaml says: as a user without rights, on a file system that nothing can write to.
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -14,7 +15,8 @@ import { environment, npmInstall, tarballs } from './install.ts';
 
 const DEPLOY = join(import.meta.dirname, '../../../../examples/deploy');
 /** As in compose.yaml and kubernetes.yaml. */
-const WORKER = ['node_modules/.bin/countersign', 'worker', 'agents.ts', '--json', '--health-port'];
+const CLI = ['node_modules/.bin/countersign'];
+const WORKER = [...CLI, 'worker', 'agents.ts', '--json', '--health-port'];
 
 let root: string;
 let image: Image;
@@ -29,6 +31,9 @@ beforeAll(async () => {
   cpSync(DEPLOY, context, { recursive: true, filter: (path) => !ignored.includes(basename(path)) });
   lock(context);
   image = build(readFileSync(join(DEPLOY, 'Dockerfile'), 'utf8'), context);
+  // Readable by others, with a Node that they can start.
+  cpSync(process.execPath, join(root, 'bin/node'));
+  chmodSync(root, 0o755);
 });
 
 afterAll(async () => {
@@ -44,11 +49,11 @@ test('the image serves and works: probes answer, a worker continues a run, and b
     await expect.poll(() => statusOf(`${url}/readyz`), { timeout: 60_000 }).toBe(200);
     expect(await statusOf(`${url}/healthz`)).toBe(200);
   }
-  execFileSync(image.healthCheck[0] ?? '', image.healthCheck.slice(1), { cwd: image.folder, env: server.env });
+  expect(() => inImage(['touch', 'new'], server.env)).toThrow(/Read-only file system|Permission denied/);
+  inImage(image.healthCheck, server.env);
 
-  const tokens = ['tokens', 'create', 'ann', '--all', '--json'];
-  const created = execFileSync('node_modules/.bin/countersign', tokens, { cwd: image.folder, env: server.env });
-  const { token } = JSON.parse(created.toString()) as { readonly token: string };
+  const created = inImage([...CLI, 'tokens', 'create', 'ann', '--all', '--json'], server.env);
+  const { token } = JSON.parse(created) as { readonly token: string };
   const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
   const body = JSON.stringify({ agent: 'clerk', prompt: 'Pay 950 EUR to ACME for invoice 7' });
   const { id } = (await (await fetch(`${server.url}/api/v1/runs`, { method: 'POST', headers, body })).json()) as Run;
@@ -56,8 +61,7 @@ test('the image serves and works: probes answer, a worker continues a run, and b
   await expect.poll(async () => (await cards()).pending.length, { timeout: 60_000 }).toBe(1);
   // Decided without a server: the worker continues the run.
   const [card = ''] = (await cards()).pending;
-  const decide = ['decide', card, '--approve', '--json'];
-  execFileSync('node_modules/.bin/countersign', decide, { cwd: image.folder, env: server.env });
+  inImage([...CLI, 'decide', card, '--approve', '--json'], server.env);
   await expect.poll(async () => (await cards()).status, { timeout: 60_000 }).toBe('done');
 
   const stream = await fetch(`${server.url}/api/v1/changes`, { headers });
@@ -149,12 +153,31 @@ function copy(names: readonly string[], from: string, to: string): void {
 /** Starts a command of the image; `PORT` in it is the port of the process. */
 async function start(command: readonly string[]) {
   const port = String(await freePort());
-  const store = { COUNTERSIGN_STORE: postgres.url() };
+  const store = { COUNTERSIGN_STORE: postgres.url(), PATH: `${join(root, 'bin')}:${process.env.PATH}` };
   const env = { ...environment(), ...image.env, ...store, PORT: port };
-  const [program = '', ...args] = command.map((word) => (word === 'PORT' ? port : word));
+  const [program = '', ...args] = confined(command.map((word) => (word === 'PORT' ? port : word)));
   const child = spawn(program, args, { cwd: image.folder, env, stdio: ['ignore', 'ignore', 'inherit'] });
   children.push(child);
   return { child, env, url: `http://127.0.0.1:${port}`, ended: once(child, 'exit') };
+}
+
+/** A command as kubernetes.yaml confines it. Only root can do that. */
+function confined(command: readonly string[]): readonly string[] {
+  if (process.getuid?.() !== 0) return command;
+  const rights = '--reuid 1000 --regid 1000 --clear-groups --no-new-privs --bounding-set=-all --inh-caps=-all';
+  return [
+    'unshare',
+    '--mount',
+    'sh',
+    '-ec',
+    `mount -o remount,bind,ro /; exec setpriv ${rights} "$0" "$@"`,
+    ...command,
+  ];
+}
+
+function inImage(command: readonly string[], env: NodeJS.ProcessEnv): string {
+  const [program = '', ...args] = confined(command);
+  return execFileSync(program, args, { cwd: image.folder, env, encoding: 'utf8', stdio: 'pipe' });
 }
 
 async function statusOf(url: string): Promise<number> {
