@@ -1,6 +1,8 @@
 // The documentation site: the Markdown files of this folder as static pages, with search that works offline.
 import { readFileSync } from 'node:fs';
 import { defineConfig } from 'vitepress';
+import { engineOfThePlayground } from './engine-of-the-playground.ts';
+import { isWritten, writeForPrograms } from './llms.ts';
 import { markdown, rewrites } from './markdown.ts';
 import { writeMoved } from './moved.ts';
 import { sidebarOf } from './sidebar.ts';
@@ -18,8 +20,16 @@ export default defineConfig({
   rewrites,
   markdown,
   // Styles select diagrams by their file name, and the reference pages are large.
-  vite: { build: { assetsInlineLimit: 0, chunkSizeWarningLimit: 2_000 } },
-  buildEnd: ({ outDir }) => writeMoved(outDir),
+  vite: { plugins: [engineOfThePlayground], build: { assetsInlineLimit: 0, chunkSizeWarningLimit: 2_000 } },
+  // It needs the room.
+  transformPageData: ({ relativePath, frontmatter }) =>
+    relativePath === 'playground.md' ? { frontmatter: { ...frontmatter, aside: false } } : {},
+  transformHead: ({ page }) =>
+    isWritten(page) ? [['link', { rel: 'alternate', type: 'text/markdown', href: `/${page}` }]] : [],
+  buildEnd: (built) => {
+    writeMoved(built.outDir);
+    writeForPrograms(built);
+  },
   themeConfig: {
     logo: '/icon.svg',
     search: { provider: 'local' },
@@ -29,6 +39,7 @@ export default defineConfig({
       { text: 'For approvers', link: '/guides/for-approvers' },
       { text: 'Guides', link: '/contents#guides' },
       { text: 'Reference', link: '/contents#reference' },
+      { text: 'Playground', link: '/playground' },
       { text: 'FAQ', link: '/faq' },
     ],
     sidebar: sidebarOf(contents),

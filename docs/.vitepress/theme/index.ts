@@ -1,4 +1,5 @@
 // The default theme with the colours of the inbox, and the inbox on the first page.
+import { defineClientComponent, type Theme } from 'vitepress';
 import DefaultTheme from 'vitepress/theme-without-fonts';
 import { h } from 'vue';
 import phone from '../../images/approver-phone.png';
@@ -13,6 +14,9 @@ const INBOX =
 const INBOX_OF_A_PHONE =
   'A request on a phone: a payment of €1,950 to ACME, one of two votes, and the buttons Approve, Edit and Reject.';
 
+/** It brings the engine along, so it loads only where it is shown. */
+const Playground = defineClientComponent(() => import('./playground/Playground.vue'));
+
 export default {
   extends: DefaultTheme,
   Layout: () =>
@@ -24,4 +28,7 @@ export default {
           h('img', { class: 'phone-only', src: phone, alt: INBOX_OF_A_PHONE, width: 780, height: 1688 }),
         ]),
     }),
-};
+  enhanceApp: ({ app }) => {
+    app.component('Playground', Playground);
+  },
+} satisfies Theme;

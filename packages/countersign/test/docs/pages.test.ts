@@ -23,8 +23,8 @@ describe('a page outside the reference has at most 1,200 words', () => {
 });
 
 /** Together. Lower them when you can; merge or shorten pages before you raise them. */
-const MOST_PAGES = 74;
-const MOST_WORDS = 78_500;
+const MOST_PAGES = 76;
+const MOST_WORDS = 79_600;
 
 test('all pages together stay few and short', () => {
   const written = pages.filter((page) => !GENERATED.has(page));

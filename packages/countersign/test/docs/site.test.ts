@@ -9,6 +9,7 @@ import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { MOVED } from '../../../../docs/.vitepress/moved.ts';
 // biome-ignore lint/correctness/useImportExtensions: the types are beside the script, in a file that is never loaded.
 import { openBrowser } from '../../../../scripts/test-browser.mjs';
+import { testPlayground } from './playground-tests.ts';
 
 const root = resolve(import.meta.dirname, '../../../..');
 /** README.md is the list of all pages, and files of the repository have pages below /source/. */
@@ -73,6 +74,28 @@ test('the old address of a page leads to the new one', () => {
   }
 });
 
+test('llms.txt lists every page of the sidebar in one line, and every address in it answers', () => {
+  const text = read('llms.txt');
+  expect(text).toMatch(/^# Countersign\n\n> \S.+\n\n/);
+  const rows = text.split('\n').filter((line) => line.startsWith('- '));
+  const listed = rows.map((row) => /^- \[[^\]]+\]\(([^)]+)\): \S/.exec(row)?.[1] ?? row);
+  const written = listed.filter((address) => !address.startsWith('/source/'));
+  expect(written.sort()).toEqual([...pages.map((page) => `/${page}`), '/contents.md', '/llms-full.txt'].sort());
+  expect(listed.filter((address) => !existsSync(join(folder, address)))).toEqual([]);
+  const whole = read('llms-full.txt');
+  expect(pages.filter((page) => !whole.includes(`<!-- /${page} -->`))).toEqual([]);
+});
+
+test('every page is beside its HTML as Markdown, which has its code, and links that lead on', () => {
+  const found = globSync('**/*.md', { cwd: folder }).sort();
+  expect(found).toEqual([...pages, 'contents.md', 'index.md'].sort());
+  expect(found.filter((page) => !read(htmlOf(page)).includes(`type="text/markdown" href="/${page}"`))).toEqual([]);
+  expect(found.filter((page) => !read(page).startsWith('# '))).toEqual([]);
+  expect(found.flatMap((page) => deadMarkdownLinksOf(page).map((link) => `${page}: ${link}`))).toEqual([]);
+  expect(read('guides/bring-your-own-agent.md')).toContain("from 'countersign/mastra'");
+  expect(read('guides/gate.md')).toContain(readFileSync(join(root, 'docs/guides/gate.md'), 'utf8').slice(0, 400));
+});
+
 test('search finds the words of people, and no source files', { timeout: 60_000 }, async () => {
   const browser = await openBrowser();
   onTestFinished(() => browser.close());
@@ -121,6 +144,8 @@ test('search and dark mode work, and nothing comes from another host', async () 
   expect(problems).toEqual([]);
 });
 
+testPlayground(serve);
+
 const htmlOf = (page: string): string => page.replace(/\.md$/, '.html');
 const read = (file: string): string => readFileSync(join(folder, file), 'utf8');
 const titleOf = (file: string): string => /<title>(.*?)<\/title>/.exec(read(file))?.[1] ?? '';
@@ -135,6 +160,18 @@ const unescaped = (text: string): string => text.replaceAll('&amp;', '&').replac
 function deadLinksOf(file: string): readonly string[] {
   const inside = hrefsOf(read(file)).filter((href) => !/^([a-z]+:|\/\/)/.test(href));
   return [...new Set(inside)].filter((href) => !hasTarget(file, href));
+}
+
+/** Addresses in its text; a program may keep the page, so they begin at the root of the site. An anchor is one of the HTML. */
+function deadMarkdownLinksOf(page: string): readonly string[] {
+  const text = read(page).replaceAll(/^ *```[\s\S]*?^ *```$/gm, '');
+  const links = [...text.matchAll(/\]\(([^)\s]+)\)/g)].map((match) => match[1] ?? '');
+  const inside = links.filter((link) => !/^[a-z]+:/.test(link));
+  const isDead = (link: string) =>
+    !/^[/#]/.test(link) ||
+    !existsSync(join(folder, link.startsWith('#') ? page : (link.split('#')[0] ?? ''))) ||
+    !hasTarget(htmlOf(page), link.replace(/\.md(?=#|$)/, '.html'));
+  return inside.filter(isDead);
 }
 
 function hasTarget(file: string, href: string): boolean {
