@@ -19,8 +19,8 @@ try {
     if (!existsSync(join(folder, 'package-lock.json'))) continue;
     console.log(`Installing ${system} …`);
     call(folder, 'ci');
-    call(folder, 'run', 'build', '--if-present');
     if (ways.includes('gated')) unpack(tarball, join(folder, 'node_modules', 'countersign'));
+    call(folder, 'run', 'build', '--if-present');
   }
 } finally {
   rmSync(packed, { recursive: true, force: true });

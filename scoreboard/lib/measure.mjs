@@ -34,6 +34,7 @@ export async function measure({ system, way, folder, times, seed, faults = Objec
         times,
         seed: seed * 100 + index,
         index,
+        atOnce: about.atOnce,
       });
       if (!isQuick)
         console.error(
@@ -68,13 +69,13 @@ async function opener({ system, way, folder, server, name }) {
   };
 }
 
-async function through(fault, { start, bank }, { times, seed, index }) {
+async function through(fault, { start, bank }, { times, seed, index, atOnce }) {
   const ids = Array.from({ length: times }, (_, count) => `pay-${index}-${count + 1}`);
   ids.inGroups = (size) =>
     Array.from({ length: Math.ceil(times / size) }, (_, at) => ids.slice(at * size, (at + 1) * size));
   const random = randomOf(seed);
   try {
-    const samples = await fault({ start, ids, random, bank });
+    const samples = await fault({ start, ids, random, bank, atOnce });
     if (samples === undefined) return { open: false };
     const found = samples.map((one) => {
       const payments = bank.of(one.id);
