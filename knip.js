@@ -15,9 +15,11 @@ export default {
         'scripts/ratchet/*.test.ts',
         'docs/.vitepress/config.ts',
         'docs/.vitepress/theme/index.ts',
+        // Imported by a component, and by its path.
+        'docs/.vitepress/theme/playground/{use-playground,node}.ts',
         'docs/source/*.ts',
       ],
-      project: ['scripts/**', 'docs/.vitepress/**/*.{ts,vue}', 'docs/source/*.ts'],
+      project: ['scripts/**', 'docs/.vitepress/**/*.ts', 'docs/source/*.ts'],
       ignoreDependencies: ['pg'],
       ignoreBinaries: ['apt-get', 'pg_config', 'pngquant', 'vitepress'],
     },
@@ -58,8 +60,9 @@ export default {
       project: ['src/**/*.ts', 'test/**/*.ts', 'scripts/*.ts'],
     },
     'packages/react': {
-      entry: ['src/**/*.{test,test-d}.ts', 'test/**/*.test.ts', 'test/page/main.tsx'],
-      project: ['src/**/*.{ts,tsx}', 'test/**/*.{ts,tsx}'],
+      entry: ['src/**/*.{test,test-d}.ts', 'test/**/*.test.ts', 'test/page/main.tsx', 'scripts/*.{ts,mjs}'],
+      project: ['src/**/*.{ts,tsx}', 'test/**/*.{ts,tsx}', 'scripts/*.{ts,mjs}'],
+      ignoreDependencies: ['@countersign/server', 'ai'],
     },
     examples: {
       entry: ['**/*.ts', '!byo/**', '!nextjs-chat/**', '!deploy/agents.ts'],

@@ -11,13 +11,14 @@ const CONTENTS = {
   countersign: [
     ...engineFiles(),
     'bin/countersign.js',
+    'skills/countersign/SKILL.md',
     'dist/licences.txt',
     'dist/chunks/*.js',
     'dist/chunks/*.js.map',
     'dist/chunks/*.d.ts',
   ],
   'create-countersign': [...COMPILED, 'dist/main.js', 'templates/*/**', 'templates/server/_gitignore'],
-  react: [...COMPILED, 'src/**/*.tsx', 'src/styles.css'],
+  react: [...COMPILED, 'src/**/*.tsx', 'src/styles.css', 'dist/elements/licences.txt'],
   restate: COMPILED,
   server: [
     ...COMPILED,

@@ -55,12 +55,19 @@ const server = await serve(ai, {
   channels: [webhook({ url: sink, secret: 'whsec_c29hay1zb2FrLXNvYWstc29hay1zb2Fr', allow: ['127.0.0.1'] })],
 });
 
+/** The other server may have been first. */
+async function remove(runId) {
+  await ai.runs.delete(runId).catch((error) => {
+    if (error.code !== 'unknown-run') throw error;
+  });
+}
+
 async function removeOld() {
   for (;;) {
     await delay(15_000);
     for (const status of ['done', 'cancelled', 'failed']) {
       const { items } = await store.listRuns({ status, order: 'oldest', limit: 200 });
-      for (const run of items) if (run.createdAt < Date.now() - keepMs) await ai.runs.delete(run.id);
+      for (const run of items) if (run.createdAt < Date.now() - keepMs) await remove(run.id);
     }
   }
 }

@@ -171,7 +171,7 @@ async function decide({ orders, counts, ledger, ...world }, order, card) {
   const people = Math.random() < 0.2 ? ['ann', 'bob'] : ['ann'];
   await Promise.all(
     people.map((person) =>
-      insist({ counts, ...world }, isDoubt ? 'carol' : person, (client) =>
+      insist({ counts, ...world }, isDoubt ? 'bob' : person, (client) =>
         client.requests.decide(card.id, { decision, digest: card.digest }, { idempotencyKey: `${person}-${card.id}` }),
       ),
     ),

@@ -1,5 +1,5 @@
-// How much a store holds: bytes on the disk, and rows by table. A deleted run leaves two small rows, so that its id cannot be used
-// again: `deleted` counts such runs, and `rows` leaves their rows out.
+// How much a store holds: bytes on the disk, and rows by table. A deleted run leaves small rows (one on PostgreSQL, two on
+// SQLite), so that its id cannot be used again: `deleted` counts such runs, `rows` leaves their rows out, and `bytes` the tables with them.
 import { existsSync, statSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import pg from 'pg';
@@ -33,9 +33,10 @@ export async function ageNotes(place, version = 0) {
 const DELETED = "SELECT count(*) AS count FROM countersign_run WHERE status = 'deleted'";
 
 export async function tableSizes(place) {
-  const { bytes, tables, deleted } = place.startsWith('postgres:') ? await ofPostgres(place) : ofSqlite(place);
+  const isPostgres = place.startsWith('postgres:');
+  const { bytes, tables, deleted } = isPostgres ? await ofPostgres(place) : ofSqlite(place);
   const rows = Object.values(tables).reduce((sum, count) => sum + count, 0);
-  return { bytes, rows: rows - 2 * deleted, tables, deleted };
+  return { bytes, rows: rows - (isPostgres ? 1 : 2) * deleted, tables, deleted };
 }
 
 function ofSqlite(path) {
@@ -49,8 +50,14 @@ function ofSqlite(path) {
       if (/_fts|_words_|_search_/.test(name)) continue;
       tables[name] = Number(database.prepare(`SELECT count(*) AS count FROM "${name}"`).get().count);
     }
-    const bytes = ['', '-wal'].reduce((sum, end) => sum + (existsSync(path + end) ? statSync(path + end).size : 0), 0);
-    return { bytes, tables, deleted: Number(database.prepare(DELETED).get().count) };
+    const pages = `SELECT sum(pgsize) AS bytes FROM dbstat WHERE name NOT IN
+      (SELECT name FROM sqlite_schema WHERE tbl_name IN ('countersign_run', 'countersign_event'))`;
+    const log = existsSync(`${path}-wal`) ? statSync(`${path}-wal`).size : 0;
+    return {
+      bytes: Number(database.prepare(pages).get().bytes) + log,
+      tables,
+      deleted: Number(database.prepare(DELETED).get().count),
+    };
   } finally {
     database.close();
   }
@@ -67,7 +74,8 @@ async function ofPostgres(url) {
     for (const { name } of rows)
       tables[name] = Number((await client.query(`SELECT count(*) AS count FROM ${name}`)).rows[0].count);
     const deleted = Number((await client.query(DELETED)).rows[0].count);
-    return { bytes: rows.reduce((sum, row) => sum + row.bytes, 0), tables, deleted };
+    const kept = rows.filter(({ name }) => name !== 'countersign_run');
+    return { bytes: kept.reduce((sum, row) => sum + row.bytes, 0), tables, deleted };
   } finally {
     await client.end();
   }

@@ -175,6 +175,11 @@ function draw(row: Row, entry: TimelineEntry, event: RunEvent, nameOf: NameOf): 
     case 'request-commented':
       row.marks.push({ is: 'said', title: `Comment of ${nameOf(entry.by)}`, at, note: entry.text });
       break;
+    case 'votes-withdrawn': {
+      const title = `Votes of ${nameOf(entry.of)} count no longer: they were removed`;
+      row.marks.push({ is: 'said', title, at, ...(entry.reason !== undefined && { note: entry.reason }) });
+      break;
+    }
     case 'policy-applied':
       mark('said', `Policy ${entry.policies.flatMap(({ name }) => name ?? []).join(' + ')} applied again`);
       break;
