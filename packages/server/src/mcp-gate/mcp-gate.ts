@@ -186,8 +186,10 @@ export class McpGate {
       await ticket.keep();
       const { response, next } = await this.#respond(leg);
       if (line.signal.aborted) return await this.#abandon(leg);
+      // A client that reads it may call again at once. Only an answer that is the last one ends the call after it was sent.
+      if (next !== 'over') await ticket[next]();
       await line.deliver(response);
-      await ticket[next]();
+      if (next === 'over') await ticket.over();
     } catch (error) {
       if (!line.signal.aborted) throw error;
       await this.#abandon(leg);
