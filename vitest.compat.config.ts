@@ -1,4 +1,4 @@
-// Tests that download much: other versions of Node, other runtimes, coding agents, conformance suites. `npm run compat` runs them.
+// Tests that download much: other versions of Node, other runtimes, coding agents, created projects. `npm run compat` runs them.
 import { defineConfig } from 'vitest/config';
 import base from './vitest.config.ts';
 

@@ -24,6 +24,7 @@ const CAMPAIGNS = [
   'packages/countersign/test/ai-sdk/shown-calls-v6.test.ts',
   'packages/countersign/test/ai-sdk/shown-calls-v7.test.ts',
   'packages/server/test/fuzz/',
+  'packages/server/test/inbox/morning.test.ts',
   'packages/server/test/many.test.ts',
 ];
 
