@@ -44,6 +44,7 @@ import { login, logout, logoutPage, type SigningIn } from './pages/login.ts';
 import { mountMailSignIn } from './pages/mail-sign-in.ts';
 import { createBackChannel } from './sign-in/back-channel.ts';
 import { companySignInOf } from './sign-in/company-sign-in.ts';
+import { createRecheck } from './sign-in/recheck.ts';
 import { mountHealth } from './telemetry/health.ts';
 import { documentHealth } from './telemetry/health-document.ts';
 import { Measures } from './telemetry/measures.ts';
@@ -122,12 +123,13 @@ export function createAppWithLinks(ai: Countersign, given: AppOptions, renewLink
   const cookieFor = (context: Context): SessionCookie => sessionCookie(publicAddress ?? new URL(context.req.url));
   const byMail = mailSignIn(ai, { ...options, basePath, log });
   const company = companySignInOf(ai, options);
+  const recheck = createRecheck({ notes, log, find: (name) => company?.find(name) });
   const signingIn: SigningIn = { notes, basePath, renewLink, byMail, company, addressOf: services.addressOf };
   const remember = signInMemory(ai);
   let isRetired = false;
 
   async function findCaller(context: Context): Promise<Caller | undefined> {
-    const identification = { notes, cookie: cookieFor(context), identify: options.identify };
+    const identification = { notes, cookie: cookieFor(context), identify: options.identify, recheck };
     const ask = (isUse = false) => callerOf(identification, context.req.raw, originOf(context), isUse);
     const caller = await ask(true);
     const own = publicAddress ?? new URL(context.req.url);
@@ -269,7 +271,8 @@ async function isStill({ person }: Caller, ask: () => Promise<Caller | undefined
   try {
     const now = (await ask())?.person;
     if (now?.id !== person.id || (person.reach === 'all' && now.reach !== 'all')) return false;
-    return person.scopes.every((scope) => now.scopes.includes(scope));
+    const { scopes, roles } = now;
+    return person.scopes.every((scope) => scopes.includes(scope)) && person.roles.every((role) => roles.includes(role));
   } catch (error) {
     if (error instanceof UsageError) return false;
     throw error;

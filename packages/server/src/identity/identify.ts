@@ -2,7 +2,7 @@
 import { UsageError } from 'countersign';
 import type { Notes } from 'countersign/store';
 import { checkIdentified, type Identified, isPersonId, type Person, type Proof, personOf } from './person.ts';
-import { personOfSession, readCookie, type SessionCookie } from './sessions.ts';
+import { personOfSession, type Recheck, readCookie, type SessionCookie } from './sessions.ts';
 import { looksLikeToken, personOfToken } from './tokens.ts';
 
 /** The origin of a request, as far as the server knows it. */
@@ -22,14 +22,19 @@ export type Caller = { readonly person: Person; readonly proof: Proof };
 
 /** Undefined if the caller is not signed in. `isUse`: the request counts against the idle limit of a session. An invalid token is an error, whatever else the request carries. */
 export async function callerOf(
-  { notes, cookie, identify }: { notes: Notes; cookie: SessionCookie; identify: Identify | undefined },
+  {
+    notes,
+    cookie,
+    identify,
+    recheck,
+  }: { notes: Notes; cookie: SessionCookie; identify: Identify | undefined; recheck: Recheck },
   request: Request,
   origin: Origin,
   isUse = false,
 ): Promise<Caller | undefined> {
   const bearer = bearerOf(request);
   if (bearer !== undefined && looksLikeToken(bearer)) {
-    const person = await personOfToken(notes, bearer);
+    const person = await personOfToken(notes, recheck, bearer);
     if (person) return { person, proof: 'token' };
     throw new UsageError('not-authorized', { status: 401 }, 'The token is unknown, revoked or expired.');
   }
@@ -39,7 +44,7 @@ export async function callerOf(
   if (found && typeof (found.id ?? '') !== 'string')
     throw new UsageError('invalid-options', { status: 500 }, 'The id that `identify` returns must be a string.');
   const secret = readCookie(cookie, request.headers.get('cookie'));
-  const person = secret === undefined ? undefined : await personOfSession(notes, secret, isUse);
+  const person = secret === undefined ? undefined : await personOfSession(notes, recheck, secret, isUse);
   return person && { person, proof: 'session' };
 }
 

@@ -1,7 +1,7 @@
 // Browser sessions: a one-time link signs a person in, and a cookie keeps them signed in. Only hashes are stored.
 import { createHash, randomBytes } from 'node:crypto';
 import { type Json, UsageError } from 'countersign';
-import { type Notes, refuseRemoved } from 'countersign/store';
+import { type Note, type Notes, refuseRemoved } from 'countersign/store';
 import { serialize } from 'hono/utils/cookie';
 import { allItems } from '../all-items.ts';
 import { defined } from '../defined.ts';
@@ -78,11 +78,29 @@ export async function takeLogin(
 /** Who signed a person in: the issuer, and how it names the person and the session there. */
 export type SignedInBy = { readonly issuer: string; readonly sub: string; readonly sid?: string };
 
-/** A session of the company's account. It ends at `endsAt`, or when it is not used for `idleMs`. */
-export type CompanySession = {
-  readonly signedInBy: SignedInBy;
+/** When an issuer has confirmed a person, and when it is asked again. */
+export type Confirmation = {
   /** The name of the issuer in the settings. */
   readonly via: string;
+  readonly at: number;
+  readonly againAt: number;
+  /** A process is asking. Until then the others wait for what it writes. */
+  readonly askingUntil?: number;
+  /** Sealed with the secret of the session or the token, which the store does not have. */
+  readonly refreshToken?: string;
+};
+
+/** What sessions and tokens of a company's account have in common. */
+export type FromIssuer = { readonly signedInBy: SignedInBy; readonly confirmation: Confirmation };
+
+/** Asks the issuer again if it is time. Returns the note as it is now; undefined if the person is signed in no longer. */
+export type Recheck = (
+  of: { readonly collection: string; readonly person: string; readonly secret: string },
+  note: Note,
+) => Promise<Note | undefined>;
+
+/** A session of the company's account. It ends at `endsAt`, or when it is not used for `idleMs`. */
+export type CompanySession = FromIssuer & {
   /** Sealed with the secret of the session; the issuer ends its own session with it. */
   readonly idToken: string;
   readonly endsAt: number;
@@ -103,10 +121,17 @@ export async function startSession(
 }
 
 /** `isUse`: an idle session begins to wait anew. */
-export async function personOfSession(notes: Notes, secret: string, isUse = false): Promise<Person | undefined> {
+export async function personOfSession(
+  notes: Notes,
+  recheck: Recheck,
+  secret: string,
+  isUse = false,
+): Promise<Person | undefined> {
   if (!SECRET.test(secret)) return undefined;
   const key = hashOf(secret);
-  const note = await notes.get(SESSIONS, key);
+  const found = await notes.get(SESSIONS, key);
+  const person = (found?.value as Identified | undefined)?.id ?? '';
+  const note = found && (await recheck({ collection: SESSIONS, person, secret }, found));
   if (!note) return undefined;
   const { endsAt = 0, idleMs = 0 } = note.value as Partial<CompanySession>;
   const expiresAt = Math.min(endsAt, Date.now() + idleMs);

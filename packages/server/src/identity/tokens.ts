@@ -2,11 +2,11 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { z } from '@hono/zod-openapi';
 import { type Json, UsageError } from 'countersign';
-import { type Notes, refuseRemoved } from 'countersign/store';
+import { type Note, type Notes, refuseRemoved } from 'countersign/store';
 import { allItems } from '../all-items.ts';
 import { checkOptions, option, optionsOf } from '../check-options.ts';
 import { isPersonId, type Person, type Reach, RIGHTS, SCOPES, type Scope } from './person.ts';
-import type { SignedInBy } from './sessions.ts';
+import type { FromIssuer, Recheck, SignedInBy } from './sessions.ts';
 
 /** The stored record of a token, without the token itself: its id, purpose, owner and rights. */
 export type TokenRecord = {
@@ -23,7 +23,10 @@ export type TokenRecord = {
 };
 
 /** Tokens that were made before there were roles have none. */
-type StoredToken = Omit<TokenRecord, 'roles'> & { readonly roles?: readonly string[]; readonly hash: string };
+type StoredToken = Omit<TokenRecord, 'roles'> &
+  Partial<FromIssuer> & { readonly roles?: readonly string[]; readonly hash: string };
+
+type MadeToken = { readonly token: string; readonly record: TokenRecord };
 
 /** The options of a new token. */
 export type NewToken = {
@@ -62,11 +65,16 @@ const TOKEN = /^cs_([0-9a-f]{16})_([\w-]{43})$/;
  * @example
  * const { token } = await createToken(ai.runs.notes, { person: 'alice', scopes: ['read', 'decide'] });
  */
-export async function createToken(
+export async function createToken(notes: Notes, options: NewToken): Promise<MadeToken> {
+  return makeToken(notes, options, () => undefined);
+}
+
+/** Makes a token for a person whom an issuer has named. */
+export async function makeToken(
   notes: Notes,
   options: NewToken,
-  signedInBy?: SignedInBy,
-): Promise<{ readonly token: string; readonly record: TokenRecord }> {
+  from: (token: string) => FromIssuer | undefined,
+): Promise<MadeToken> {
   checkOptions('createToken', NewTokenShape, options);
   const { person, label = person, scopes = SCOPES, reach = 'own', roles = [], expiresInMs } = options;
   if (scopes.length === 0)
@@ -75,6 +83,7 @@ export async function createToken(
   const createdAt = Date.now();
   const id = randomBytes(8).toString('hex');
   const token = `cs_${id}_${randomBytes(32).toString('base64url')}`;
+  const { signedInBy, ...issued } = from(token) ?? {};
   const record: TokenRecord = {
     id,
     label,
@@ -86,7 +95,7 @@ export async function createToken(
     expiresAt: expiresInMs === undefined ? null : createdAt + expiresInMs,
     ...(signedInBy && { signedInBy }),
   };
-  const value = { ...record, hash: hashOf(token).toString('hex') } as unknown as Json;
+  const value = { ...record, ...issued, hash: hashOf(token).toString('hex') } as unknown as Json;
   await notes.put(COLLECTION, id, value, { version: 0, expiresAt: record.expiresAt });
   return { token, record };
 }
@@ -95,7 +104,7 @@ export async function createToken(
 export async function listTokens(notes: Notes): Promise<readonly TokenRecord[]> {
   const stored = await allItems((from) => notes.list(COLLECTION, { limit: 200, ...from }));
   return stored.map(({ value }) => {
-    const { hash: _hash, ...record } = value as StoredToken;
+    const { hash: _hash, confirmation: _confirmation, ...record } = value as StoredToken;
     return { roles: [], ...record };
   });
 }
@@ -114,14 +123,23 @@ export async function revokeToken(notes: Notes, id: string): Promise<boolean> {
 /** Revokes this token if the person got it by signing in. Their programs keep other tokens. */
 export async function revokeSignedIn(notes: Notes, token: string): Promise<void> {
   const [, id = ''] = TOKEN.exec(token) ?? [];
-  if (await personOfToken(notes, token))
+  if (await storedToken(notes, token))
     await revokeTokens(notes, (one) => one.id === id && one.signedInBy !== undefined);
 }
 
 export const looksLikeToken = (text: string): boolean => text.startsWith('cs_');
 
 /** Finds the owner of a token; undefined if the token is invalid. */
-export async function personOfToken(notes: Notes, token: string): Promise<Person | undefined> {
+export async function personOfToken(notes: Notes, recheck: Recheck, token: string): Promise<Person | undefined> {
+  const found = await storedToken(notes, token);
+  const owner = (found?.value as StoredToken | undefined)?.person ?? '';
+  const note = found && (await recheck({ collection: COLLECTION, person: owner, secret: token }, found));
+  if (!note) return undefined;
+  const { person, scopes, reach, roles = [] } = note.value as StoredToken;
+  return { id: person, name: null, scopes, reach, roles };
+}
+
+async function storedToken(notes: Notes, token: string): Promise<Note | undefined> {
   const given = hashOf(token);
   const [, id] = TOKEN.exec(token) ?? [];
   const note = id === undefined ? undefined : await notes.get(COLLECTION, id);
@@ -129,9 +147,7 @@ export async function personOfToken(notes: Notes, token: string): Promise<Person
   // Compared in constant time, also for unknown ids.
   const expected = stored ? Buffer.from(stored.hash, 'hex') : NO_HASH;
   const fits = timingSafeEqual(given, expected);
-  if (!fits || !stored) return undefined;
-  const { person, scopes, reach, roles = [] } = stored;
-  return { id: person, name: null, scopes, reach, roles };
+  return fits && stored ? note : undefined;
 }
 
 const hashOf = (token: string): Buffer => createHash('sha256').update(token).digest();

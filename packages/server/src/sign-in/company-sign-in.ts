@@ -6,13 +6,14 @@ import type { Notes } from 'countersign/store';
 import { defined } from '../defined.ts';
 import type { Identified } from '../identity/person.ts';
 import { companySession, endSession, type SignedInBy, startSession } from '../identity/sessions.ts';
-import { createToken, type TokenRecord } from '../identity/tokens.ts';
+import { makeToken, type TokenRecord } from '../identity/tokens.ts';
 import { createSecrets } from '../links/token.ts';
 import type { AppOptions } from '../options.ts';
 import { checkedIssuers, type Issuer, type SignInIssuer } from './issuers.ts';
 import { bindSubject, isSignedOut } from './known-subjects.ts';
 import { personOfClaims } from './person-of-claims.ts';
 import { Provider, type Said, type Secrets } from './provider.ts';
+import { confirmedNow } from './recheck.ts';
 import { seal, unseal } from './sealed.ts';
 
 type Options = {
@@ -85,6 +86,7 @@ export function createCompanySignIn({ notes, signIn, linkSecret, admit }: Option
   return {
     issuers: [...providers.values()].map(({ issuer: { name, label } }) => ({ name, label })),
     provider,
+    find: (name: string) => providers.get(name),
 
     /** Where the person goes, and the cookie that their browser keeps meanwhile. */
     async begin(name: string, redirectUri: string): Promise<{ readonly location: string; readonly cookie: string }> {
@@ -107,8 +109,8 @@ export function createCompanySignIn({ notes, signIn, linkSecret, admit }: Option
       const { person, signedInBy } = await named(asked, said);
       const { sessionMs, idleMs } = asked.issuer;
       const secret = await startSession(notes, person, (own) => ({
-        ...{ signedInBy, via: name, idToken: seal(own, said.idToken) },
-        ...{ endsAt: Date.now() + sessionMs, idleMs },
+        ...{ signedInBy, confirmation: confirmedNow(asked.issuer, own, said.refreshToken) },
+        ...{ idToken: seal(own, said.idToken), endsAt: Date.now() + sessionMs, idleMs },
       }));
       await unlessEnded(person.id, signedInBy, said, () => endSession(notes, secret));
       return { secret, sessionMs, person: person.id };
@@ -124,7 +126,9 @@ export function createCompanySignIn({ notes, signIn, linkSecret, admit }: Option
       const said = await asked.finishDevice(deviceCode);
       if (typeof said === 'string') return said;
       const { person, signedInBy } = await named(asked, said);
-      const made = await createToken(notes, tokenFor(person, label, asked.issuer), signedInBy);
+      const made = await makeToken(notes, tokenFor(person, label, asked.issuer), (own) => ({
+        ...{ signedInBy, confirmation: confirmedNow(asked.issuer, own, said.refreshToken) },
+      }));
       await unlessEnded(person.id, signedInBy, said, () => notes.remove('tokens', made.record.id));
       return made;
     },
@@ -132,7 +136,7 @@ export function createCompanySignIn({ notes, signIn, linkSecret, admit }: Option
     /** Where the session of this secret ends at its issuer; undefined if it has no such session, or the issuer cannot. */
     async endSessionUrl(secret: string | undefined, returnTo: string) {
       const session = secret === undefined ? undefined : await companySession(notes, secret);
-      const found = session && providers.get(session.via);
+      const found = session && providers.get(session.confirmation?.via);
       if (!session || !found || secret === undefined) return undefined;
       const address = await found.endSessionUrl(unseal(secret, session.idToken), returnTo);
       return address === undefined ? undefined : { address, label: found.issuer.label };

@@ -26,6 +26,8 @@ const READ: Read = {
   scope: text,
   sessionMs: Number,
   idleMs: Number,
+  recheckMs: Number,
+  unconfirmedMs: Number,
   insecure: isTrue,
 };
 

@@ -37,14 +37,23 @@ export type SignInIssuer = {
   readonly sessionMs?: number;
   /** How long a session lasts without a request of the browser; 2 hours by default. */
   readonly idleMs?: number;
+  /**
+   * How old the roles of a person may be before the issuer is asked again; 5 minutes by default. It needs a refresh token, which many
+   * issuers give with the scope `offline_access`.
+   */
+  readonly recheckMs?: number;
+  /** How long a person stays signed in while the issuer cannot be asked again; 1 hour by default. */
+  readonly unconfirmedMs?: number;
   /** Allows http for an issuer on this machine, for tests. */
   readonly insecure?: boolean;
 };
 
 /** An issuer with its defaults. */
-export type Issuer = SignInIssuer & Required<Pick<SignInIssuer, 'name' | 'label' | 'scope' | 'sessionMs' | 'idleMs'>>;
+export type Issuer = SignInIssuer &
+  Required<Pick<SignInIssuer, 'name' | 'label' | 'scope' | 'sessionMs' | 'idleMs' | 'recheckMs' | 'unconfirmedMs'>>;
 
-const HOUR_MS = 3_600_000;
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
 const GOOGLE = 'https://accounts.google.com';
 
 const needed = z.custom((value) => typeof value === 'string' && value !== '', 'must be a string that is not empty');
@@ -71,6 +80,8 @@ const Shape = optionsOf<SignInIssuer>({
   scope: aString,
   sessionMs: aTime,
   idleMs: aTime,
+  recheckMs: aTime,
+  unconfirmedMs: aTime,
   insecure: aBoolean,
 });
 
@@ -113,6 +124,8 @@ function checkedIssuer(given: SignInIssuer): Issuer {
     scope: 'openid profile email',
     sessionMs: 12 * HOUR_MS,
     idleMs: 2 * HOUR_MS,
+    recheckMs: 5 * MINUTE_MS,
+    unconfirmedMs: HOUR_MS,
     ...given,
     ...(domains && { domains }),
   };

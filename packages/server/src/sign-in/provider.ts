@@ -12,6 +12,8 @@ export type Said = {
   readonly idToken: string;
   readonly claims: Claims & { readonly sub: string };
   readonly info: Claims;
+  /** Asks the issuer again later, if it gave one. */
+  readonly refreshToken: string | undefined;
 };
 
 /** Random values of one sign-in. */
@@ -68,6 +70,23 @@ export class Provider {
     }
   }
 
+  /**
+   * Exchanges a refresh token. `gone`: the issuer has ended what the token came from. The new token counts even if `said` rejects;
+   * issuers that do not exchange them send none.
+   */
+  async renew(
+    refreshToken: string,
+  ): Promise<'gone' | { readonly refreshToken: string; readonly said: () => Promise<Said> }> {
+    const { oidc, config } = await this.#open();
+    try {
+      const tokens = await oidc.refreshTokenGrant(config, refreshToken);
+      return { refreshToken: tokens.refresh_token ?? refreshToken, said: () => this.#said(tokens) };
+    } catch (error) {
+      if ((error as { readonly error?: unknown }).error === 'invalid_grant') return 'gone';
+      throw error;
+    }
+  }
+
   /** The address that ends the session of the person at the issuer; undefined if it has none. */
   async endSessionUrl(idToken: string | undefined, returnTo: string): Promise<string | undefined> {
     const { oidc, config } = await this.#open();
@@ -90,7 +109,7 @@ export class Provider {
     if (tokens.id_token === undefined || !claims) throw new Error(`${this.issuer.issuer} sent no ID token.`);
     const hasInfo = config.serverMetadata().userinfo_endpoint !== undefined;
     const info = hasInfo ? await oidc.fetchUserInfo(config, tokens.access_token, claims.sub) : {};
-    return { idToken: tokens.id_token, claims, info: info as Claims };
+    return { idToken: tokens.id_token, claims, info: info as Claims, refreshToken: tokens.refresh_token };
   }
 
   #open() {

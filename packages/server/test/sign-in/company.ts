@@ -34,6 +34,10 @@ export async function openProvider(server: string, { name = 'sso', devices = tru
     ['eve', { email: 'ann@example.com', email_verified: false, name: 'Eve', groups: ['Payments'] }],
   ]);
   let provider: Provider | undefined;
+  /** What the provider does, and what it gave: the kinds of grants, and the last consent. */
+  const state: { isDown: boolean; grants: string[]; consent?: { destroy(): Promise<void> } } = {
+    ...{ isDown: false, grants: [] },
+  };
   const issuer = await listen((url) => {
     provider = new Provider(url, {
       clients: [
@@ -44,7 +48,7 @@ export async function openProvider(server: string, { name = 'sso', devices = tru
           post_logout_redirect_uris: [`${server}/logout`],
           backchannel_logout_uri: `${server}/login/back-channel/${name}`,
           backchannel_logout_session_required: true,
-          grant_types: ['authorization_code', ...(devices ? [DEVICE_GRANT] : [])],
+          grant_types: ['authorization_code', 'refresh_token', ...(devices ? [DEVICE_GRANT] : [])],
           ...client,
         },
       ],
@@ -54,18 +58,25 @@ export async function openProvider(server: string, { name = 'sso', devices = tru
         deviceFlow: { enabled: devices },
         devInteractions: { enabled: true },
       },
+      issueRefreshToken: (_context: unknown, client: { grantTypeAllowed(type: string): boolean }) =>
+        client.grantTypeAllowed('refresh_token'),
+      // A refresh token that is used again ends everything that came from it.
+      rotateRefreshToken: true,
       // By default it asks no server on this machine.
       fetch: (url: string, { dispatcher: _dispatcher, ...init }: RequestInit & { dispatcher?: unknown }) =>
         fetch(url, init),
       cookies: { keys: ['a key of the provider'] },
-      findAccount: (_context: unknown, id: string) => ({
-        accountId: id,
-        claims: () => ({ sub: id, ...accounts.get(id) }),
-      }),
+      findAccount: (_context: unknown, id: string) =>
+        accounts.has(id) ? { accountId: id, claims: () => ({ sub: id, ...accounts.get(id) }) } : undefined,
     });
-    return provider.callback();
+    provider.on('grant.success', ({ oidc }) => {
+      state.grants.push(oidc.params.grant_type);
+      state.consent = oidc.entities.Grant;
+    });
+    const handle = provider.callback();
+    return (request, response) => (state.isDown ? request.destroy() : handle(request, response));
   });
-  return { issuer, accounts, provider: provider as Provider };
+  return { issuer, accounts, state, provider: provider as Provider };
 }
 
 type ClientOptions = { readonly name?: string; readonly devices?: boolean } & Readonly<Record<string, unknown>>;
@@ -170,4 +181,15 @@ export function openBrowserOf() {
     cookieNames: () => cookies.map(({ name }) => name),
     cookies: () => cookies,
   };
+}
+
+type Begun = { readonly address: string; readonly code: string };
+
+/** Opens the address that a device shows, enters the code, signs in and agrees. */
+export async function confirmDevice({ address, code }: Begun, account: string): Promise<string> {
+  const browser = openBrowserOf();
+  const entered = await browser.send(await browser.go(address), { user_code: code });
+  const confirmed = await browser.send(entered);
+  const last = await browser.through(confirmed, account);
+  return last.text;
 }

@@ -6,7 +6,7 @@ import { listTokens } from '@countersign/server';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { workplaceForEach } from '../cli/workplace.ts';
 import { begin } from '../server.ts';
-import { CLIENT, openBrowserOf, openCompany } from './company.ts';
+import { CLIENT, confirmDevice, openCompany } from './company.ts';
 
 vi.setConfig({ testTimeout: 60_000 });
 const place = workplaceForEach({ agents: false });
@@ -15,17 +15,6 @@ function ownSettings() {
   const folder = mkdtempSync(join(tmpdir(), 'countersign-login-'));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   return { file: join(folder, 'countersign/tokens.json'), env: { XDG_CONFIG_HOME: folder } };
-}
-
-type Begun = { readonly address: string; readonly code: string };
-
-/** Opens the address, enters the code, signs in and agrees. */
-async function confirm({ address, code }: Begun, account: string): Promise<string> {
-  const browser = openBrowserOf();
-  const entered = await browser.send(await browser.go(address), { user_code: code });
-  const confirmed = await browser.send(entered);
-  const last = await browser.through(confirmed, account);
-  return last.text;
 }
 
 test('the program prints a code, waits for the person, and acts as them until they sign out', async () => {
@@ -37,7 +26,7 @@ test('the program prints a code, waits for the person, and acts as them until th
   const login = place.begin(['login', '--url', url], env);
   const [, address = ''] = await login.says(/in a browser: (http\S+)/);
   const [, code = ''] = await login.says(/this code:\s+(\S+)/);
-  expect(await confirm({ address, code }, 'ann')).toContain('Sign-in Success');
+  expect(await confirmDevice({ address, code }, 'ann')).toContain('Sign-in Success');
   await login.says(/Signed in to \S+ as ann@example\.com until/);
   expect(await login.ended).toBe(0);
 
@@ -69,7 +58,7 @@ test('a token of this kind ends when the company signs the person out', async ()
   const poll = async () =>
     (await json('/login/device/token', { deviceCode: begun.device_code })).json() as Promise<any>;
   expect(await poll()).toEqual({ status: 'pending' });
-  await confirm({ address: begun.verification_uri, code: begun.user_code }, 'ann');
+  await confirmDevice({ address: begun.verification_uri, code: begun.user_code }, 'ann');
   const { token, expiresAt } = await poll();
   expect(expiresAt).toBeGreaterThan(Date.now());
   const me = async () => (await fetch(`${url}/api/v1/me`, { headers: { authorization: `Bearer ${token}` } })).status;
@@ -101,7 +90,7 @@ test('a person whom the company does not name gets no token', async () => {
       body: JSON.stringify(body),
     });
   const begun: any = await (await json('/login/device', {})).json();
-  await confirm({ address: begun.verification_uri, code: begun.user_code }, 'eve');
+  await confirmDevice({ address: begun.verification_uri, code: begun.user_code }, 'eve');
   const refused = await json('/login/device/token', { deviceCode: begun.device_code });
   expect(refused.status).toBe(403);
   expect(((await refused.json()) as any).detail).toContain('has not verified');
