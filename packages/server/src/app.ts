@@ -204,7 +204,8 @@ export function createAppWithLinks(ai: Countersign, given: AppOptions, renewLink
   if (byMail) mountMailSignIn(hono, signingIn, byMail, { findCaller, cookieFor });
   if (company) {
     const backChannel = createBackChannel(notes, log);
-    mountCompanySignIn(hono, signingIn, { company, backChannel, findCaller, cookieFor, log });
+    const clientOf = (context: Context) => originOf(context).address;
+    mountCompanySignIn(hono, signingIn, { company, backChannel, findCaller, cookieFor, clientOf, log });
   }
   hono.get('/logout', async (context) => logoutPage(signingIn, await findCaller(context)));
   hono.post('/logout', async (context) => {

@@ -91,6 +91,8 @@ export const ERROR_CODES = {
   'key-reused': 'The Idempotency-Key was used for another request. Use a new key for a new request.',
   'too-many-streams':
     'The server, or this person, has as many open streams as allowed. Close some or try again later, or raise `maxStreams` or `maxStreamsPerPerson`.',
+  'too-many-sign-ins':
+    'More sign-ins than allowed were begun, or codes tried, from this network or at this server. Try again after the time in `Retry-After`.',
   'server-stopping': 'The server is stopping and takes no new work. Send the request again in a moment.',
   'bad-seal': 'The request was changed after it was sealed, or was sealed with another key. Reload the conversation.',
   'seal-expired': 'The question was sealed too long ago to be decided. Ask the model again.',

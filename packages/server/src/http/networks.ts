@@ -21,3 +21,12 @@ export function familyOf(address: string): 'ipv4' | 'ipv6' | undefined {
   const version = isIP(address);
   return version === 4 ? 'ipv4' : version === 6 ? 'ipv6' : undefined;
 }
+
+/** The network of a client: its address, and for IPv6 the first half of it, because a client has all addresses of the other half. */
+export function networkOf(address = 'unknown'): string {
+  const plain = address.replace(/^::ffff:(?=\d+\.)/i, '');
+  if (familyOf(plain) !== 'ipv6') return plain;
+  const [before = [], after = []] = plain.split('::').map((half) => half.split(':').filter((group) => group !== ''));
+  const missing = Array.from({ length: 8 - before.length - after.length }, () => '0');
+  return [...before, ...missing, ...after].slice(0, 4).join(':');
+}

@@ -1,9 +1,12 @@
 // The routes of signing in with the company's account: to the issuer, back from it, the device flow, and the issuer's own sign-outs.
+import { createHash } from 'node:crypto';
 import { UsageError } from 'countersign';
 import type { Context, Hono } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
 import { serialize } from 'hono/utils/cookie';
+import { Attempts } from '../http/attempts.ts';
 import { methodNotAllowed } from '../http/methods.ts';
+import { networkOf } from '../http/networks.ts';
 import type { Caller } from '../identity/identify.ts';
 import { readCookie, type SessionCookie, setCookie } from '../identity/sessions.ts';
 import { isRecord } from '../is-record.ts';
@@ -20,15 +23,18 @@ type Mounting = {
   readonly cookieFor: (context: Context) => SessionCookie;
   /** Throws if a page of another site sent the request. */
   readonly findCaller: (context: Context) => Promise<Caller | undefined>;
+  /** The address of the other end of the connection. */
+  readonly clientOf: (context: Context) => string | undefined;
   readonly log: Log;
 };
 
 const MOST_BYTES = 20_000;
+const PERIOD_MS = 10 * 60_000;
 
 export function mountCompanySignIn(
   hono: Pick<Hono, 'get' | 'post'>,
   { basePath, addressOf }: SigningIn,
-  { company, backChannel, cookieFor, findCaller, log }: Mounting,
+  { company, backChannel, cookieFor, findCaller, clientOf, log }: Mounting,
 ): void {
   const limited = bodyLimit({
     maxSize: MOST_BYTES,
@@ -81,16 +87,35 @@ export function mountCompanySignIn(
     }
   });
 
+  // Strangers make this server ask the issuer, which would limit the server for everyone.
+  const begun = new Attempts({
+    ...{ forOne: 60, forAll: 300, periodMs: PERIOD_MS },
+    message: 'Too many sign-ins were begun from your network, or at this server.',
+  });
+  /** A code that nobody began here is a guess. */
+  const guesses = new Attempts({
+    ...{ forOne: 60, forAll: 300, periodMs: PERIOD_MS },
+    message: 'Too many codes from your network, or at this server, were refused.',
+  });
+  const polls = new Attempts({
+    // One every five seconds, and some more.
+    ...{ forOne: 150, forAll: 10_000, periodMs: PERIOD_MS },
+    message: 'This server was asked too often about a code.',
+  });
+
   hono.post('/login/device', limited, async (context) => {
     await findCaller(context);
+    begun.count(networkOf(clientOf(context)));
     const { issuer } = await fieldsOf(context);
-    const begun = await company.provider(issuer).beginDevice().catch(asProblem);
-    return Response.json(begun);
+    return Response.json(await company.provider(issuer).beginDevice().catch(asProblem));
   });
   hono.post('/login/device/token', limited, async (context) => {
     await findCaller(context);
     const { issuer, deviceCode = '', label = 'countersign login' } = await fieldsOf(context);
+    polls.count(createHash('sha256').update(deviceCode).digest('hex'));
+    const takeBack = guesses.count(networkOf(clientOf(context)));
     const made = await company.finishDevice(issuer, deviceCode, label.slice(0, 200)).catch(asProblem);
+    takeBack();
     if (typeof made === 'string') return Response.json({ status: made }, { status: 202 });
     const { token, record } = made;
     log('info', 'sign-in', { person: record.person, message: 'Signed in by the device flow.' });

@@ -97,3 +97,32 @@ test('a person whom the company does not name gets no token', async () => {
   expect((await json('/login/device/token', { deviceCode: 7 })).status).toBe(400);
   expect((await json('/login/device/token', { deviceCode: 'made up' })).status).toBe(403);
 });
+
+test('a stranger begins so many sign-ins, and guesses so many codes', async () => {
+  const { url, state } = await openCompany();
+  const post = async (path: string, body: object): Promise<any> => {
+    const headers = { 'content-type': 'application/json' };
+    const response = await fetch(`${url}${path}`, { method: 'POST', headers, body: JSON.stringify(body) });
+    return { status: response.status, wait: Number(response.headers.get('retry-after')), body: await response.json() };
+  };
+  const many = (path: string, body: object) => Promise.all(Array.from({ length: 80 }, () => post(path, body)));
+  const [first] = await many('/login/device', {}).then((begun) => {
+    expect(begun.filter(({ status }) => status === 200)).toHaveLength(60);
+    return begun;
+  });
+  const { status, wait, body } = await post('/login/device', {});
+  expect({ status, code: body.code }).toEqual({ status: 429, code: 'too-many-sign-ins' });
+  expect(wait).toBeGreaterThan(500);
+  expect(body.detail).toMatch(/from your network, or at this server\. Try again in 10 minutes/);
+  // Who waits for their own code is not counted among those who guess.
+  const own = { deviceCode: first.body.device_code };
+  for (let times = 0; times < 150; times++)
+    expect(await post('/login/device/token', own)).toMatchObject({ status: 202 });
+  expect(await post('/login/device/token', own)).toMatchObject({ status: 429 });
+  const guesses = await Promise.all(
+    Array.from({ length: 80 }, (_, index) => post('/login/device/token', { deviceCode: `guess ${index}` })),
+  );
+  expect(guesses.filter((guess) => guess.status === 403)).toHaveLength(60);
+  expect(guesses.filter((guess) => guess.status === 429)).toHaveLength(20);
+  expect(state.grants).toEqual([]);
+});
