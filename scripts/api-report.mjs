@@ -1,4 +1,4 @@
-// The public names of each door, with their declarations, as packages/countersign/api.md.
+// The public names of each door of each package, with their declarations, as packages/*/api.md.
 // A change of the public interface is thus seen in review. Reads the built .d.ts: run `npm run build` first.
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -7,16 +7,16 @@ import { SyntaxKind } from 'typescript/unstable/ast';
 import { API, SymbolFlags } from 'typescript/unstable/sync';
 import { writeOrCompare } from './generated.mjs';
 
-const packageDir = join(import.meta.dirname, '..', 'packages', 'countersign');
-const manifest = JSON.parse(readFileSync(join(packageDir, 'package.json'), 'utf8'));
-const doors = Object.entries(manifest.exports).map(([door, target]) => ({
-  name: join(manifest.name, door),
-  file: join(packageDir, target.types),
-}));
+for (const folder of ['countersign', 'server', 'react', 'restate']) {
+  const packageDir = join(import.meta.dirname, '..', 'packages', folder);
+  writeOrCompare(join(packageDir, 'api.md'), report(packageDir), 'npm run api');
+}
 
-writeOrCompare(join(packageDir, 'api.md'), report(), 'npm run api');
-
-function report() {
+function report(packageDir) {
+  const manifest = JSON.parse(readFileSync(join(packageDir, 'package.json'), 'utf8'));
+  const doors = Object.entries(manifest.exports)
+    .filter(([, target]) => target.types !== undefined)
+    .map(([door, target]) => ({ name: join(manifest.name, door), file: join(packageDir, target.types) }));
   const scratch = mkdtempSync(join(tmpdir(), 'countersign-api-'));
   const api = new API();
   try {
@@ -24,8 +24,7 @@ function report() {
     const compilerOptions = { module: 'nodenext', target: 'es2024', strict: true, noEmit: true, types: [] };
     writeFileSync(config, JSON.stringify({ compilerOptions, files: doors.map((door) => door.file) }));
     const project = api.updateSnapshot({ openProjects: [config] }).getProject(config);
-    const title =
-      '# Public interface of `countersign`\n\nMade by `npm run api` from the built declarations; do not edit.\n';
+    const title = `# Public interface of \`${manifest.name}\`\n\nMade by \`npm run api\` from the built declarations; do not edit.\n`;
     return [title, ...doors.map((door) => section(project, door))].join('\n');
   } finally {
     api.close();
