@@ -5,6 +5,7 @@ import { existsSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync } fr
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { extname, join, posix, resolve } from 'node:path';
+import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { MOVED } from '../../../../docs/.vitepress/moved.ts';
 // biome-ignore lint/correctness/useImportExtensions: the types are beside the script, in a file that is never loaded.
@@ -96,12 +97,12 @@ test('every page is beside its HTML as Markdown, which has its code, and links t
   expect(read('guides/gate.md')).toContain(readFileSync(join(root, 'docs/guides/gate.md'), 'utf8').slice(0, 400));
 });
 
-test('search finds the words of people, and no source files', { timeout: 60_000 }, async () => {
+test('search finds the words of people, and no source files', { timeout: 120_000 }, async () => {
   const browser = await openBrowser();
   onTestFinished(() => browser.close());
   const page = await browser.newPage();
   await page.goto(`${await serve()}/`, { waitUntil: 'networkidle' });
-  await page.keyboard.press('Control+k');
+  await openSearch(page);
   for (const [words, address] of Object.entries(FOUND)) {
     await page.locator('#localsearch-input').fill(words);
     await expect.poll(() => page.locator('#localsearch-list a').first().getAttribute('href')).toBe(address);
@@ -110,6 +111,15 @@ test('search finds the words of people, and no source files', { timeout: 60_000 
   expect(read(index)).toContain('/guides/approval.html');
   expect(read(index)).not.toContain('/source/');
 });
+
+/** The page may be there before its script listens. Pressing the keys again changes nothing. */
+async function openSearch(page: Page): Promise<void> {
+  const pressed = async () => {
+    await page.keyboard.press('Control+k');
+    return page.locator('#localsearch-input').count();
+  };
+  await expect.poll(pressed, { timeout: 60_000 }).toBe(1);
+}
 
 /** What people type, and the section that they find first. */
 const FOUND: Readonly<Record<string, string>> = {
@@ -136,7 +146,7 @@ test('search and dark mode work, and nothing comes from another host', async () 
   await page.getByRole('switch').first().click();
   await page.locator('html.dark').waitFor();
 
-  await page.keyboard.press('Control+k');
+  await openSearch(page);
   await page.locator('#localsearch-input').fill('idempotencyKey');
   await page.getByRole('option').first().click();
   await page.waitForURL(/\.html#/);
