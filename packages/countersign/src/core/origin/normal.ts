@@ -42,13 +42,16 @@ export type Wanted = {
 /** Undefined if the value is too common to say anything: one digit, two letters, `true`, nothing. */
 export function wantedOf(value: string | number): Wanted | undefined {
   const plain = plainText(String(value)).trim();
-  if (typeof value === 'number')
-    return Number.isInteger(value) && value > -10 && value < 10
-      ? undefined
-      : { plain, numbers: numberReadings(plain), days: [] };
+  if (typeof value === 'number') {
+    if (Number.isInteger(value) && value > -10 && value < 10) return undefined;
+    // It may be an account.
+    return { plain, numbers: numberReadings(plain), days: [], ...(/^\d{8,}$/.test(plain) && { compact: plain }) };
+  }
   if (plain.length < 2 || (plain.length === 2 && /^[ -~]*$/.test(plain)) || COMMON.has(plain)) return undefined;
   const compact = compactText(plain);
-  const isIdentifier = /^[\p{L}\p{N}]{8,40}$/u.test(compact) && (compact.match(/\d/g) ?? []).length >= 4;
+  const isIdentifier = /^[\p{L}\p{N}]{8,40}$/u.test(compact)
+    ? (compact.match(/\d/g) ?? []).length >= 4
+    : /^\d{6,7}$/.test(compact);
   const isNumber = /^[^\p{L}\p{N}]{0,2}(?!0\d)\d[\d.,'’ ]*[^\p{L}\p{N}]{0,2}$/u.test(plain);
   const days = plain.length <= LONGEST_DATE ? dateReadings(plain) : [];
   const hasTime = /\d:\d\d/.test(plain) && !/t00:00/.test(plain);
@@ -74,8 +77,9 @@ export function isIn(
   isStrict: boolean,
 ): boolean {
   if (holds(text.plain, plain, isStrict)) return true;
-  if (compact !== undefined && text.compact.includes(compact) && (!isStrict || spelt(compact).test(text.plain)))
-    return true;
+  const isLong = compact !== undefined && compact.length >= LONG;
+  if (compact !== undefined && text.compact.includes(compact))
+    if ((isLong && !isStrict) || spelt(compact).test(text.plain)) return true;
   if (numbers.some((number) => text.numbers.has(number))) return true;
   return !(isStrict && hasTime) && days.some((day) => text.dates.has(day));
 }
@@ -109,7 +113,7 @@ const JOINED_AFTER = new RegExp(`^${JOINER}${LETTER}`, 'u');
 
 /** The characters with any separators between them, and no more of them around. */
 function spelt(compact: string): RegExp {
-  const inside = [...compact].join(String.raw`[\s\-_./+()]{0,2}`);
+  const inside = [...compact].join(String.raw`[\s\p{Pd}_./+()]{0,2}`);
   return new RegExp(`(?<![\\p{L}\\p{N}][._@/\\-]?|\\d )${inside}(?![._@/\\-]?[\\p{L}\\p{N}]| \\d)`, 'u');
 }
 
@@ -122,4 +126,4 @@ function plainText(text: string): string {
   return folded.replace(/[٠-٩۰-۹]/g, (digit) => String(digit.charCodeAt(0) & 0xf)).replace(/\s+/g, ' ');
 }
 
-const compactText = (plain: string): string => plain.replace(/[\s\-_./+()]+/g, '');
+const compactText = (plain: string): string => plain.replace(/[\s\p{Pd}_./+()]+/gu, '');

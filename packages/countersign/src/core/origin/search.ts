@@ -35,7 +35,7 @@ export function originsOf(input: Json, sources: Sources, { schema = {}, isSensit
   const found: FieldOrigin[] = [];
   const search = searchIn(sources);
   const leaves = leavesOf(input, [], schema, schema);
-  for (const { field, value } of leaves) {
+  for (const { field, value, isName } of leaves) {
     const sensitive = isSensitive(field) && { sensitive: true as const };
     if (found.length === MOST_FIELDS) {
       found.push({
@@ -47,12 +47,19 @@ export function originsOf(input: Json, sources: Sources, { schema = {}, isSensit
     }
     const origin = search(value);
     if (!origin) continue;
-    const isEdited = unedited !== undefined && valueAt(unedited, field) !== value;
+    const before = unedited !== undefined && valueAt(unedited, field);
+    const isEdited = unedited !== undefined && (isName ? before === undefined : before !== value);
     const of: Origin = isEdited && origin.from === 'model' ? { from: 'editor' } : origin;
+    // A value comes right after its name, and the worse of the two counts.
+    const ofName = found.at(-1);
+    if (ofName?.field === field && badness(ofName) >= badness(of)) continue;
+    if (ofName?.field === field) found.pop();
     found.push({ field, ...of, ...sensitive });
   }
   return found;
 }
+
+const badness = ({ from }: Origin): number => ['model', 'not-searched', 'untrusted'].indexOf(from);
 
 /** Undefined for a value that is not looked for. */
 function searchIn({ all, isCut }: Sources): (value: string | number) => Origin | undefined {
@@ -103,7 +110,11 @@ const PART = new RegExp(
 );
 const HOST = /https?:\/\/(?:[^\s/@]*@)?([^\s/:?#]+)/gi;
 
-type Leaf = { readonly field: readonly string[]; readonly value: string | number };
+/** `isName`: the value is the last name of the field itself. */
+type Leaf = { readonly field: readonly string[]; readonly value: string | number; readonly isName?: boolean };
+
+/** A plain word is how programs name fields. Others are data, such as an address in a map from recipients to amounts. */
+const PLAIN_WORD = /^[\p{L}_$]+$/u;
 
 /** The texts and numbers of an input that its schema does not list. */
 function leavesOf(value: Json, field: readonly string[], given: unknown, root: Schema): readonly Leaf[] {
@@ -116,7 +127,10 @@ function leavesOf(value: Json, field: readonly string[], given: unknown, root: S
   if (typeof value !== 'object' || value === null) return [];
   return Object.entries(value).flatMap(([key, inner]) => {
     const isOwn = isObject(properties) && Object.hasOwn(properties, key);
-    return leavesOf(inner, [...field, key], isOwn ? properties[key] : (items ?? additionalProperties), root);
+    const path = [...field, key];
+    const leaves = leavesOf(inner, path, isOwn ? properties[key] : (items ?? additionalProperties), root);
+    const isData = !isOwn && !Array.isArray(value) && isObject(additionalProperties) && !PLAIN_WORD.test(key);
+    return isData ? [{ field: path, value: key, isName: true }, ...leaves] : leaves;
   });
 }
 
