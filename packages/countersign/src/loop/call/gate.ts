@@ -1,7 +1,8 @@
 // May a call run? The gate answers, and asks a person where the tool says so.
 
+import { ANYONE } from '../../core/authority/policy.ts';
 import { goesByOrigin } from '../../core/authority/rule.ts';
-import { isObject, type Json, toJson } from '../../core/json.ts';
+import { defined, isObject, type Json, toJson } from '../../core/json.ts';
 import type { Bound, Previews } from '../../core/request/request.ts';
 import { type Call, callOf, type MayHaveActed } from '../../core/run/call.ts';
 import type { Result } from '../../core/run/event.ts';
@@ -88,12 +89,21 @@ async function countCall(
   const { runsWith: json = call.runsWith ?? call.input } = bound;
   const agent = driver.asker?.agent ?? null;
   const origins = rules.some(goesByOrigin) ? originsIn(run, driver, tool, call, { runsWith: json })() : undefined;
-  const facts = { ...tool.asks, tool: tool.name, agent, input: json, origins, isDescribed: tool.isDescribed === true };
+  const { labels, risk, reversibility } = tool.asks;
+  const isDescribed = tool.isDescribed === true;
+  const facts = { tool: tool.name, agent, input: json, origins, labels, risk, reversibility, isDescribed };
+  // A grant or a rule that let it pass has not agreed to more than the limit.
+  const approved = isUndecided(call) || call.unasked !== undefined ? undefined : (call.policies ?? ANYONE);
   for (;;) {
-    const full = await countStart(driver, rules, { callId: call.id, facts, isApproved: !isUndecided(call) });
+    const full = await countStart(driver, rules, { callId: call.id, facts, approved });
     if (!full || driver.signal?.aborted) return !full;
     if (full.frozen) return run.freeze(call, full.frozen);
-    if (full.then === 'deny') settle(run, call, denied(call, full.reason ?? full.why));
+    if (full.then === 'deny') {
+      const { tool: _tool, agent: _agent, input: _input, ...kinds } = facts;
+      const judged = { then: 'deny', why: full.why, says: { own: 'deny', ...defined(kinds) } } as const;
+      await recordSays(run, driver, tool, { call, bound, judged });
+      settle(run, call, denied(call, full.reason ?? full.why));
+    }
     // Others were first. It may have room again by now.
     if (full.then === 'deny' || !(await askApproval(run, driver, tool, call, input.value))) return false;
   }

@@ -89,8 +89,9 @@ export async function recordSays(
   { call, bound, judged }: { readonly call: Call; readonly bound: Bound; readonly judged: Judged },
 ): Promise<void> {
   const { says } = judged;
+  if (!says || !driver.asker || run.isSuperseded(call)) return;
   // What was recorded before a crash stays.
-  if (!says || !driver.asker || call.unasked !== undefined || run.isSuperseded(call)) return;
+  if (call.unasked !== undefined && judged.then === 'run') return;
   const told =
     judged.then === 'run' && judged.observed
       ? await observed(run, driver, tool, call, bound, { ...judged.observed, origins: () => says.origins })

@@ -78,7 +78,8 @@ function readEvent(calls: Map<string, Reading>, event: RunEvent, at: number): vo
   if (event.type === 'call-went-on') for (const inner of event.inside) readEvent(calls, inner, at);
   const call = 'callId' in event ? calls.get(event.callId) : undefined;
   if (!call) return;
-  if (event.type === 'call-judged') call.judged ??= event;
+  // A limit may have had no room by the time the call was to start.
+  if (event.type === 'call-judged' && !call.request && !call.granted && !call.hasPassed) call.judged = event;
   if (event.type === 'call-granted' && !call.request) call.granted ??= event;
   if (event.type === 'call-interrupted') readRequest(call, event);
   if (event.type === 'call-started') {

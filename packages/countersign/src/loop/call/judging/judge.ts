@@ -149,7 +149,9 @@ async function governedByAll(
   const one = async (rule: AppliedRule) => {
     const own = 'policy' in rule ? await governedBy(rule.policy, driver.policies, input, ctx) : NO_POLICY;
     if (rule.why === undefined) return own;
-    return { ...own, policy: { ...own.policy, warnings: [...(own.policy.warnings ?? []), rule.why] } };
+    // Grants were given while there was room.
+    const told = { warnings: [...(own.policy.warnings ?? []), rule.why], grants: false as const };
+    return { ...own, policy: { ...own.policy, ...told } };
   };
   return Promise.all(applied.map(one));
 }

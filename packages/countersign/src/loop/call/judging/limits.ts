@@ -1,6 +1,7 @@
 // The limits of rules: which of them a call is under, and which have no room for it.
 import { fieldText } from '../../../core/authority/condition.ts';
 import type { Limit } from '../../../core/authority/grants/limit.ts';
+import type { Policies } from '../../../core/authority/policy.ts';
 import { type CallFacts, matchOf, ruleSays, type Then } from '../../../core/authority/rule.ts';
 import type { Driver } from '../../run.ts';
 import type { LimitedCall, NoRoom } from '../../sink.ts';
@@ -37,21 +38,34 @@ export async function appliedNow(
   return applied;
 }
 
-/** Counts a call that is about to start. Returns the first rule whose limit has no room for it. */
+/**
+ * Counts a call that is about to start. Returns the first rule whose limit has no room for it. `approved`: the policies by which
+ * people have approved it.
+ */
 export async function countStart(
   driver: Driver,
   rules: readonly Rule[],
-  { facts, callId, isApproved }: Counting & { readonly isApproved: boolean },
+  { facts, callId, approved }: Counting & { readonly approved: Policies | undefined },
 ): Promise<(AppliedRule & NoRoom) | undefined> {
   for (const rule of rules) {
     const { limit, ...plain } = rule;
     if (!limit || ruleSays(rule, thenOf(rule), facts) === undefined) continue;
-    const how = isApproved && thenOf(rule) === 'ask' && rule.then !== 'freeze' ? 'anyway' : 'if-room';
+    const isEnough = approved && rule.then !== 'freeze' && thenOf(rule) === 'ask' && agreed(rule, limit, approved);
+    const how = isEnough ? 'anyway' : 'if-room';
     const full = await beyond(driver, rule, limit, { callId, facts }, how);
     if (full) return { ...plain, then: thenOf(rule), ...full };
   }
   return undefined;
 }
+
+/** Any person may agree, unless the rule names people: they must have seen that the limit is reached. */
+function agreed({ policy }: Rule, limit: RuleLimit, approved: Policies): boolean {
+  if (policy === undefined) return true;
+  const told = reachedText(limit);
+  return approved.some(({ warnings = [] }) => warnings.some((warning) => warning.startsWith(told)));
+}
+
+const reachedText = (limit: RuleLimit): string => `The limit of ${limitText(limit)} is reached`;
 
 /** What stops the call if the limit has no room for it. */
 async function beyond(
@@ -62,7 +76,7 @@ async function beyond(
   how: 'if-room' | 'look' | 'anyway',
 ): Promise<NoRoom | undefined> {
   if (!grants && asker) return undefined; // A drill: it never runs.
-  const why = `The limit of ${limitText(limit)} is reached`;
+  const why = reachedText(limit);
   // A call that is not stored cannot be counted.
   if (!grants) return how === 'anyway' ? undefined : { why: `${why}: it counts calls of stored runs only.` };
   const { each, per, ...counts } = limit;
