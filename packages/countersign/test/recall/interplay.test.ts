@@ -45,6 +45,19 @@ test('it can be recalled while it is frozen', async () => {
   expect(await ai.runs.verify(id)).toMatchObject({ ok: true });
 });
 
+test('once its time has ended during a freeze, only the end of its run keeps it from starting', async () => {
+  const { ai, id, asked, paid, drive } = await approved();
+  const freeze = await ai.freezes.freeze({ tools: ['pay'], reason: 'Hacked.' }, ADMIN);
+  await drive(10 * MINUTE);
+  await expect(ai.runs.recall(asked.id, { by: 'ann' })).rejects.toMatchObject({ code: 'already-decided' });
+  await ai.runs.cancel(id, { by: 'ann' });
+  await ai.freezes.lift(freeze.id, ADMIN);
+  await drive(MINUTE);
+  expect(paid).toEqual([]);
+  expect((await ai.runs.request(asked.id)).outcome).toMatchObject({ state: 'not-run' });
+  expect(await ai.runs.verify(id)).toMatchObject({ ok: true });
+});
+
 test('an approval that ends while the call waits is asked for again', async () => {
   const { id, paid, questions, drive } = await approved({ needsApproval: { policy: { validFor: '5m' } } });
   await drive(10 * MINUTE);
