@@ -5,6 +5,8 @@ import { countersign, memoryStore, z } from 'countersign';
 import type { Append, Store, StoredEvent } from 'countersign/store';
 import { scriptedModel } from 'countersign/testing';
 import { expect, test } from 'vitest';
+import { campaignSize } from '../../countersign/test/campaign-size.ts';
+import { raceStartsAgainstFreezes } from '../../countersign/test/freezes/racing.ts';
 import { proxyTo } from './cut.ts';
 import { register } from './restate-node.ts';
 import { useRestate } from './subject.ts';
@@ -94,6 +96,18 @@ test('a frozen call waits after its approval in every process, and runs once aft
   await expect.poll(async () => (await other.freezes.lift(freeze.id, { by: 'eve' })).lifted).not.toBeNull();
   expect((await one.runs.wait(runId, { until: 'end' })).status).toBe('done');
   expect(effects).toEqual(['first']);
+});
+
+test('no start that was sent after a freeze has returned is recorded before the freeze is lifted', {
+  timeout: campaignSize(120_000, 3_600_000),
+}, async () => {
+  const { open } = await serve();
+  await raceStartsAgainstFreezes([open(60_000), open(60_000)], {
+    starts: campaignSize(50, 10_000),
+    lanes: campaignSize(10, 20),
+    between: campaignSize(10, 200),
+    lagMs: 1_000,
+  });
 });
 
 test('a change that was given up does not happen later, and the next read knows', async () => {
