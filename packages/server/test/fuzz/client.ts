@@ -5,12 +5,16 @@ import type { FuzzRequest } from './requests.ts';
 export type FuzzResponse = { readonly status: number; readonly type: string; readonly text: string };
 
 export type FuzzClient = {
-  /** Rejects if no whole response came within ten seconds. A stream is answered once it begins, and left. */
+  /**
+   * Rejects if no whole response came within ten seconds, or what the request may wait on top. A stream is answered once it begins,
+   * and left.
+   */
   send(request: FuzzRequest): Promise<FuzzResponse>;
   close(): void;
 };
 
 const DEADLINE_MS = 10_000;
+const LONGEST_WAIT_MS = 60_000;
 
 export function fuzzClient(port: number, token: string): FuzzClient {
   const kept = new Agent({ keepAlive: true });
@@ -30,7 +34,8 @@ export function fuzzClient(port: number, token: string): FuzzClient {
           ...(body !== undefined && { 'content-length': Buffer.byteLength(body) }),
         },
       });
-      const deadline = setTimeout(() => sent.destroy(new Error(`no whole response in ${DEADLINE_MS} ms`)), DEADLINE_MS);
+      const deadlineMs = DEADLINE_MS + (/\bwait\b/.test(path + body) ? LONGEST_WAIT_MS : 0);
+      const deadline = setTimeout(() => sent.destroy(new Error(`no whole response in ${deadlineMs} ms`)), deadlineMs);
       const refuse = (error: Error) => {
         clearTimeout(deadline);
         reject(error);

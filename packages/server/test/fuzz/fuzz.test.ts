@@ -17,7 +17,7 @@ import { type Schema, seeded } from './values.ts';
 const REQUESTS = Number(process.env.FUZZ_REQUESTS ?? 1_200);
 const SEED = Number(process.env.FUZZ_SEED ?? 20_261);
 /** A long campaign takes a fresh store and the next seed after so many, so that each ends within minutes. */
-const ROUND = 10_000;
+const ROUND = 5_000;
 /** For a machine that does much else. A request that hangs is found by the client. */
 const PATIENCE_MS = 200;
 
@@ -48,16 +48,28 @@ async function fuzz(store: Store, count: number, seed: number): Promise<void> {
   const client = fuzzClient(server.server.port, await server.tokenFor('ann', { reach: 'all' }));
   onTestFinished(() => client.close());
   const document: Schema = (await ask('GET', '/api/v1/openapi.json')).body;
-  const known = await knownIds();
   const seen = new Map<string, Set<number>>();
   const faults: string[] = [];
+  /** What there is, as far as the fuzz knows. */
+  const ids: string[] = [];
+  const requestIds: string[] = [];
+  const freezeIds: string[] = ['no-freeze'];
 
   async function knownIds(): Promise<Known> {
     const runs = [];
     for (const prompt of ['pay bob 500', 'ask what?', 'look', 'fail']) runs.push(await begin(ask, server.ai, prompt));
-    const requestId = runs.flatMap(({ requests }) => requests.map(({ id }: any) => id));
     const runId = runs.map(({ id }) => id);
-    const { body: call } = await ask('POST', '/api/v1/gate', { tool: 'deploy', input: 1, key: 'k' });
+    requestIds.push(...runs.flatMap(({ requests }) => requests.map(({ id }: any) => id)));
+    // Calls of programs outside, of each status: each program knows the token of its start.
+    const askGate = async (key: string) =>
+      (await ask('POST', '/api/v1/gate', { tool: 'deploy', input: 1, key })).body as { id: string; runId: string };
+    const call = await askGate('k');
+    const tokens = ['token-of-one', 'token-of-another'];
+    const allowed = await Promise.all(['approved', ...tokens].map(askGate));
+    for (const { id } of allowed) await server.ai.runs.decide(id, 'approve', { by: 'ann' });
+    for (const [index, token] of tokens.entries())
+      await ask('POST', `/api/v1/gate/${allowed[index + 1]?.runId}/started`, { token, lease: 3_600 });
+    ids.push(...[call, ...allowed].map(({ runId }) => runId), call.id, ...runId, 'a-chat', 'another.chat');
     return {
       runId,
       chatId: runId,
@@ -65,8 +77,12 @@ async function fuzz(store: Store, count: number, seed: number): Promise<void> {
       wait: [0, 1],
       schema: [{ type: 'object' }, { type: 'integer' }, { items: 1 }, { $ref: '#' }],
       outputSchema: [{ type: 'string' }],
-      id: [call.runId, call.id, ...runId, 'a-chat', 'another.chat'],
-      requestId,
+      id: ids,
+      requestId: requestIds,
+      freezeId: freezeIds,
+      key: Array.from({ length: 50 }, (_, index) => `key-${index}`),
+      revises: [call.runId],
+      token: [...tokens, 'token-of-nobody'],
       agent: ['teller', 'parrot'],
       prompt: ['pay bob 500', 'ask when?', 'look', 'a\u0000b \ud800 \u202e'],
       role: ['user', 'assistant'],
@@ -75,19 +91,29 @@ async function fuzz(store: Store, count: number, seed: number): Promise<void> {
     };
   }
 
+  /** Keeps the newest calls of the gate and freezes among the known ids: later requests start and lift them. */
+  function remember(route: string, text: string): void {
+    const { id, runId } = route === 'POST /gate' || route === 'POST /freezes' ? JSON.parse(text) : {};
+    if (route === 'POST /freezes') freezeIds.splice(0, freezeIds.length < 3 ? 0 : 1, id);
+    if (route !== 'POST /gate' || ids.includes(runId)) return;
+    ids.splice(4, ids.length < 20 ? 0 : 1, runId);
+    if (id !== undefined) requestIds.splice(2, requestIds.length < 10 ? 0 : 1, id);
+  }
+
   async function send(request: FuzzRequest): Promise<void> {
     const { method, path, body, route } = request;
     const { status, type, text } = await client.send(request);
     seen.set(route, (seen.get(route) ?? new Set()).add(status));
     // A stream does not end: it is enough that it began.
     if (type.startsWith('text/event-stream')) return;
+    if (status === 200 && route.startsWith(`${method} `)) remember(route, text);
     const found = faultsOf(document, request, { status, type, text });
     const what = () => `${method} ${path.slice(0, 300)} ${body?.slice(0, 300) ?? ''} → ${status} ${text.slice(0, 300)}`;
     faults.push(...found.map((fault) => `${fault}: ${what()}`));
   }
 
   let sent = 0;
-  const requests = fuzzRequests(document, seeded(seed), known);
+  const requests = fuzzRequests(document, seeded(seed), await knownIds());
   const worker = async () => {
     while (sent++ < count && faults.length < 20) {
       const request = requests.next().value as FuzzRequest;
@@ -115,11 +141,11 @@ async function fuzz(store: Store, count: number, seed: number): Promise<void> {
 }
 
 /**
- * What arbitrary input cannot do: use the id of a grant or a freeze or the token of a start, a browser's passkey or its push service, a
- * notice that was sent, a call that waits to start, or one that ran and has an undo.
+ * What arbitrary input cannot do: use the id of a grant, a browser's passkey or its push service, a notice that was sent, a
+ * call that waits to start, or one that ran and has an undo. In so few requests, it seldom has a call of the gate and its token together.
  */
 const NEEDS_MORE =
-  /\/(?:grants|freezes)\/\{|passkeys|challenge|push|notices\/re|recall|undo|gate\/\{id\}\/(started|renew|result)/;
+  /\/grants\/\{|freezes\/\{|passkeys|challenge|push|notices\/re|recall|undo|gate\/\{id\}\/(started|renew|result)/;
 
 /** Making one takes longer than most requests. The document is the same on every server. */
 const VALIDATORS = new Map<string, Validator>();
