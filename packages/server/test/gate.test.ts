@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ApiError, createClient } from '@countersign/server/client';
 import { sqliteStore } from 'countersign/sqlite';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { type Ask, startServer, type TestServer } from './server.ts';
 
 const DEPLOY = { tool: 'deploy', input: { to: 'production' }, key: 'build-7' };
@@ -261,4 +261,17 @@ test('the typed client asks, waits, starts and reports', async () => {
   expect(await gate.finish(asked.runId, { token, output: null })).toMatchObject({ status: 'done', output: null });
   const other = await gate.ask({ ...DEPLOY, key: 'build-8' });
   expect(await gate.withdraw(other.runId, { reason: 'old' })).toMatchObject({ status: 'rejected' });
+});
+
+test('the longest wait is answered before the server ends a connection that is silent for a minute', async () => {
+  const server = await startServer();
+  const ci = await server.as('ci', { scopes: ['start'] });
+  const { timeout } = AbortSignal;
+  const waits: number[] = [];
+  vi.spyOn(AbortSignal, 'timeout').mockImplementation((ms) => {
+    waits.push(ms);
+    return timeout.call(AbortSignal, Math.min(ms, 1));
+  });
+  expect((await ci('POST', GATE, { ...DEPLOY, wait: 60 })).body).toMatchObject({ status: 'pending' });
+  expect(Math.max(...waits)).toBe(55_000);
 });

@@ -23,6 +23,8 @@ const params = z.object({
   id: requestIdShape.openapi({ description: 'The `runId` of the call, or the `id` of its request.' }),
 });
 const tag = 'Gate';
+/** The server, and most proxies, end a connection that is silent for a minute. */
+const ANSWERS_WITHIN_S = 55;
 const answers = { 200: { description: 'The call as it is now.', shape: GateShape } };
 
 export function gateEndpoints({ ai, access, hub, streams, addressOf, basePath, log }: Services) {
@@ -32,7 +34,7 @@ export function gateEndpoints({ ai, access, hub, streams, addressOf, basePath, l
   async function settledWithin(seconds: number, first: GateResult, { signal }: Request): Promise<GateResult> {
     if (seconds === 0 || (first.status !== 'pending' && first.status !== 'started')) return first;
     const until = AbortSignal.any([signal, hub.closed]);
-    const waiting = calls.wait(first.runId, { timeout: seconds * 1_000, signal: until });
+    const waiting = calls.wait(first.runId, { timeout: Math.min(seconds, ANSWERS_WITHIN_S) * 1_000, signal: until });
     return (await unlessAborted(waiting, until)) ?? first;
   }
 

@@ -4,7 +4,7 @@ import { dataSchemaShape } from './data-schema.ts';
 import { anyJson as json, nameShape, wholeNumber } from './page.ts';
 import { REVERSIBILITIES, RISKS } from './request.ts';
 
-/** The longest that a request of this API waits, in seconds: below the idle timeouts of most proxies. */
+/** The longest that a request of this API may ask to wait, in seconds. */
 export const LONGEST_WAIT_S = 60;
 const DAY_S = 86_400;
 
