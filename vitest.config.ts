@@ -24,7 +24,7 @@ const SHARED = [
   'packages/countersign/test/{bad-input,bound-arguments,conversations,deadlines,grants,models,never-guessed}/**/*.test.ts',
   'packages/countersign/test/{one-decision,passkeys,policies,rules,runs,seeds,started-once}/**/*.test.ts',
   'packages/countersign/test/{sub-agents,take-over,tampering,ui}/**/*.test.ts',
-  'packages/countersign/test/{authority,gate,laws,mcp,notices}/*.test.ts',
+  'packages/countersign/test/{authority,freezes,gate,laws,limits,mcp,notices,origins,outcomes,plans,recall}/*.test.ts',
   'packages/countersign/test/ai-sdk/{gate-*,*-v7}.test.ts',
   'packages/react/test/*.test.ts',
   'packages/server/test/*.test.ts',

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
 import type { Json, Rule } from '../../src/index.ts';
+import { campaignSize } from '../campaign-size.ts';
 import { openStore, type Place } from '../crash/bank.ts';
 import { startChild } from '../crash/children.ts';
 import { openPayer } from '../grants/kit.ts';
@@ -61,7 +62,7 @@ function linesOf(file: string): readonly string[] {
   }
 }
 
-test.each(places)(
+test.each(campaignSize(places.slice(-1), places))(
   'on %s, 51 calls in three processes cannot pass a limit',
   { timeout: 120_000 },
   async (_name, makePlace) => {
@@ -74,7 +75,7 @@ test.each(places)(
   },
 );
 
-test.each(places)(
+test.each(campaignSize(places.slice(0, 1), places))(
   'on %s, processes that are killed leave no room for more, and block none for good',
   {
     timeout: 120_000,

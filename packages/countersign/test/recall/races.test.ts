@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { RunRequest } from 'countersign';
 import { afterAll, expect, test } from 'vitest';
+import { campaignSize } from '../campaign-size.ts';
 import { Ledger, type Line, openBank, openStore, type Place } from '../crash/bank.ts';
 import { startChild } from '../crash/children.ts';
 import { eventually } from '../eventually.ts';
@@ -12,7 +13,7 @@ import { testServer } from '../stores/postgres-server.ts';
 import type { RacingOptions, RecallAnswer, Recalls } from './racing-child.ts';
 
 /** Two hundred where the long campaigns run. */
-const ROUNDS = process.env.COUNTERSIGN_CAMPAIGNS ? 200 : 40;
+const ROUNDS = campaignSize(40, 200);
 const AT_ONCE = 40;
 const HOLD_MS = 2_000;
 /** A recall comes at most so long before or after the start. */
@@ -116,9 +117,13 @@ const PLACES: readonly (readonly [string, (name: string) => Promise<Place>])[] =
   ...(postgres ? [['PostgreSQL', async () => ({ postgres: await postgres.freshDatabase() })] as const] : []),
 ];
 
+const RACES = PLACES.flatMap(([name, place]) => ['killed', 'alive'].map((life) => [name, life, place] as const));
+
+// Killed on SQLite, alive on PostgreSQL, and the long campaigns run all four.
 test.each(
-  PLACES.flatMap(([name, place]) =>
-    [false, true].map((isKilled) => [name, isKilled ? 'killed' : 'alive', place] as const),
+  campaignSize(
+    [RACES[0], RACES.at(-1)].flatMap((race) => (race ? [race] : [])),
+    RACES,
   ),
 )('on %s, a call is recalled or started, with a worker that is %s', { timeout: 300_000 }, async (name, life, open) => {
   const { recalled, started, doubts } = await race(name, await open(life), life === 'killed');

@@ -6,6 +6,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
+import { campaignSize } from '../../../countersign/test/campaign-size.ts';
 import { asking } from '../server.ts';
 import { builtInbox } from './built-inbox.ts';
 import { browse, card, type Desk, list, PHONE, toast, withBrowser } from './desk.ts';
@@ -13,7 +14,7 @@ import { browse, card, type Desk, list, PHONE, toast, withBrowser } from './desk
 withBrowser();
 
 /** Runs of ten payments each. */
-const RUNS = process.env.COUNTERSIGN_CAMPAIGNS ? 20 : 2;
+const RUNS = campaignSize(2, 20);
 
 type Office = Pick<Desk, 'url' | 'as'> & {
   /** The payments that the bank has heard of. */
