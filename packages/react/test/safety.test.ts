@@ -241,6 +241,12 @@ test('a string that looks like a number, null or nothing is distinguished from o
   expect(await root().locator('dd').allTextContents()).toEqual(['"5"', '5', '(empty text)', '"null"', 'null', '" x"']);
 });
 
+test('a file reads as its lines, and a line break after a single line is shown', async () => {
+  await show(page, { is: 'value', value: { a: 'x = "1"\ny\n', b: 'ACME\n', c: 'x\ny\n\n', d: ' x\ny\n' } });
+  const quoted = ['"ACME\\n"', '"x\\ny\\n\\n"', '" x\\ny\\n"'];
+  expect(await root().locator('dd').allTextContents()).toEqual(['x = "1"\ny\n', ...quoted]);
+});
+
 test('money, dates, lists and long numbers are readable, and every value stands there exactly', async () => {
   const value = { amount: 1234567, currency: 'EUR', due: '2026-11-20', to: ['ann', 'bob'], deep: { sql: 'select 1' } };
   await show(page, { is: 'value', value });

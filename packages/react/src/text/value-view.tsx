@@ -196,8 +196,11 @@ function Digits({ text }: { readonly text: string }) {
   );
 }
 
+/** Text of several lines, such as a file, ends with a line break. */
+const ENDED_LINES = /(?<=\n[^\n]*\S)\n$/;
+
 function looksLikeJson(text: string): boolean {
-  if (text.trim() !== text) return true;
+  if (text.trim() !== text.replace(ENDED_LINES, '')) return true;
   try {
     JSON.parse(text);
     return true;
