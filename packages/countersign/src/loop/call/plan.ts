@@ -64,7 +64,9 @@ export function planDefinition(
 }
 
 const allowedUntil = (output: unknown): string | undefined =>
-  isObject(output) && typeof output.until === 'string' ? `Its steps may run until ${output.until}.` : undefined;
+  isObject(output) && typeof output.until === 'string'
+    ? `Its steps may run until ${output.until.slice(0, 16).replace('T', ' ')} UTC.`
+    : undefined;
 
 /** A plan has no body of its own: its run gives the grants. */
 const notHere = () => {

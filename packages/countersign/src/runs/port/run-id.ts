@@ -26,7 +26,7 @@ export const runNotEnded = (runId: string): ConflictError =>
   new ConflictError(
     'run-not-ended',
     { runId },
-    `Run ${runId} was not deleted: it has not ended, or a worker drives it. Cancel it, or wait until it ends.`,
+    `Run ${runId} has not ended, or a worker drives it. Cancel it, or wait until it ends.`,
   );
 
 export const unknownRequest = (requestId: string): UsageError =>

@@ -31,8 +31,8 @@ export function counted(
   // While there are so many, nothing else has room, and the oldest would end first.
   const all = [...others.slice(1 - MOST_USES), use];
   if (sum !== undefined && !isAmount(amount)) return { uses: all, why: `${fieldText(sum)} is not an amount` };
-  if (others.length >= calls) return { uses: all, why: 'its calls are used up' };
+  if (others.length >= calls) return { uses: all, why: 'no calls are left' };
   const amounts = all.flatMap((one) => one.amount ?? []);
-  if (sum !== undefined && exceeds(amounts, most)) return { uses: all, why: 'its sum would be exceeded' };
+  if (sum !== undefined && exceeds(amounts, most)) return { uses: all, why: 'this call would exceed it' };
   return { uses: all };
 }
