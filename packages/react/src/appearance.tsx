@@ -95,9 +95,9 @@ export const ENGLISH = {
   votesOf: (given: number, needed: number) => `${given} of ${needed} ${needed === 1 ? 'vote' : 'votes'}`,
   waitingFor: 'Waiting for',
   missing: (count: number, names: string, hasVotes: boolean) =>
-    names === ''
-      ? `${count} ${hasVotes ? 'more of ' : 'of '}anyone`
-      : `${count} ${hasVotes ? 'more of ' : 'of '}${names}`,
+    names === '' && count === 1
+      ? `anyone${hasVotes ? ' else' : ''}`
+      : `${count} ${hasVotes ? 'more ' : ''}${names === '' ? 'people' : `of ${names}`}`,
   role: (role: string) => role,
   or: 'or',
   votes: 'Votes',
@@ -131,6 +131,7 @@ export const ENGLISH = {
     restart: 'Continued',
     cancel: 'Cancelled',
   },
+  decidedRecall: 'Recalled',
   decidedWithChanges: 'Approved with changes',
   decidedProposed: 'Changes proposed',
   granted: 'Allowed by a grant',

@@ -76,7 +76,7 @@ function LiftDialog({ freeze, onClose }: { readonly freeze: Freeze | undefined; 
   const { mutate, error, isPending } = useChange(
     () => request<Freeze>(`freezes/${freeze?.id}/lift`, { method: 'POST', body: {} }),
     (after) => {
-      showToast('done', after.lifted ? 'Lifted. The calls that waited go on.' : 'Recorded. Others must agree, too.');
+      showToast('done', after.lifted ? 'Lifted. Waiting calls continue.' : 'Recorded. Others must agree, too.');
       onClose();
     },
   );
@@ -101,7 +101,7 @@ function LiftDialog({ freeze, onClose }: { readonly freeze: Freeze | undefined; 
             </dl>
             <p>
               {neededFor(freeze) > 1 && `${votesText(freeze)} `}
-              Once it is lifted, the calls that waited go on, if they may still run.
+              Then the calls that waited continue, if they may still run.
             </p>
           </>
         )}
@@ -142,7 +142,7 @@ function FreezeForm({ onClose }: { readonly onClose: () => void }) {
         mutate();
       }}
     >
-      <p>No call that the freeze covers starts until people lift it, approved or not. Calls that run go on.</p>
+      <p>Covered calls do not start until people lift the freeze, even if approved. Calls that already run continue.</p>
       <div className="flex flex-col gap-1">
         <label htmlFor={`${id}-tools`} className="font-medium">
           Tools
@@ -232,9 +232,9 @@ const votesText = (freeze: Freeze): string => `${freeze.votes.length} of ${neede
 
 function coveredText({ tools, agents, people }: Pick<Freeze, 'tools' | 'agents' | 'people'>): string {
   const parts = [
-    tools?.join(', '),
-    agents && `of the agents ${agents.join(', ')}`,
+    tools?.join(', ') ?? 'every call',
+    agents && `of ${agents.join(', ')}`,
     people && `in runs of ${people.join(', ')}`,
   ].filter((part) => part !== undefined);
-  return parts.length > 0 ? parts.join(' ') : 'every call';
+  return parts.join(' ');
 }

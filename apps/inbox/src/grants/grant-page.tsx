@@ -9,7 +9,7 @@ import { LoadingCard, Trouble } from '../frame/placeholders.tsx';
 import { Ago, exactly } from '../live/time.tsx';
 import { showToast } from '../primitives/toasts.tsx';
 import { GrantMark } from './grant-status.tsx';
-import { conditionText, type GrantInDetail } from './wire.ts';
+import { conditionText, type GrantInDetail, inputText } from './wire.ts';
 
 const pathOf = (id: string) => `grants/${encodeURIComponent(id)}`;
 
@@ -58,7 +58,7 @@ function Details({ grant }: { readonly grant: GrantInDetail }) {
       </div>
       <dl className="grid gap-x-6 gap-y-3 sm:grid-cols-2">
         <Fact name="Only calls with">
-          {where.length === 0 && schema === undefined && 'any input'}
+          {where.length === 0 && schema === undefined && inputText(grant)}
           {where.map((condition) => (
             <VisibleText
               key={JSON.stringify(condition)}

@@ -11,7 +11,7 @@ import { Ago } from '../live/time.tsx';
 import { ChoiceMenu } from '../primitives/choice-menu.tsx';
 import { LoadMore } from '../primitives/load-more.tsx';
 import { GrantMark, STATUSES } from './grant-status.tsx';
-import { conditionText, type Grant } from './wire.ts';
+import { type Grant, inputText } from './wire.ts';
 
 export default function GrantsPage() {
   const [params, setParams] = useSearchParams();
@@ -58,8 +58,8 @@ function RulesLink() {
   const { data: me } = useQuery(meQuery);
   if (me?.reach !== 'all') return null;
   return (
-    <Link href="/rules" className="button-quiet text-sm">
-      Rules and suggestions
+    <Link href="/rules" className="button-quiet w-auto whitespace-nowrap px-2 text-sm">
+      Rules<span className="max-sm:hidden">&nbsp;and suggestions</span>
     </Link>
   );
 }
@@ -79,7 +79,7 @@ function NoGrants({ isFiltered }: { readonly isFiltered: boolean }) {
 }
 
 function GrantRow({ grant }: { readonly grant: Grant }) {
-  const { id, tool, where = [], uses, left, budget, givenBy, madeAt, status } = grant;
+  const { id, tool, uses, left, budget, givenBy, madeAt, status } = grant;
   return (
     <li className="border-b border-line">
       <Link
@@ -91,7 +91,7 @@ function GrantRow({ grant }: { readonly grant: Grant }) {
             <VisibleText text={inWords(tool)} />
           </span>
           <span className="block truncate text-xs text-muted">
-            <VisibleText text={where.length === 0 ? 'any input' : where.map(conditionText).join(', ')} />
+            <VisibleText text={inputText(grant)} />
           </span>
         </span>
         <GrantMark status={status} />

@@ -26,6 +26,13 @@ export function conditionText({ field, equals, oneOf, ...limits }: Condition): s
   return `${name} ${texts.join(' and ')}`;
 }
 
+/** Which inputs a grant covers. A step of a plan covers the input that people approved. */
+export function inputText({ where = [], schema, inputDigest }: Grant): string {
+  if (inputDigest !== undefined) return 'exactly the approved input';
+  const texts = [...where.map(conditionText), ...(schema === undefined ? [] : ['input that fits a schema'])];
+  return texts.join(', ') || 'any input';
+}
+
 /** Which calls a rule lets run, as in `tool read_*, amount at most 100`. */
 export function ruleText({ at: _at, where = [], ...match }: NonNullable<ApiRequest['rule']>): string {
   const parts = Object.entries(match).map(([name, value]) => `${name} ${[value].flat().join(', ')}`);

@@ -93,7 +93,7 @@ export function CommentField({
         <button type="button" aria-disabled={!canSend} className="button" onClick={send}>
           Send comment
         </button>
-        <button type="button" className="button-quiet whitespace-nowrap" onClick={close}>
+        <button type="button" className="button-quiet w-auto px-2" onClick={close}>
           Close
         </button>
       </div>

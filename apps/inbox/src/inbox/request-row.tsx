@@ -17,7 +17,7 @@ import { Link } from 'wouter';
 import type { ApiRequest } from '../api/wire.ts';
 import { GrantMark } from '../grants/grant-note.tsx';
 import { Ago, Left } from '../live/time.tsx';
-import { OUTCOME_TONES, OUTCOME_WORDS } from '../look/words.ts';
+import { OUTCOME_TONES, outcomeWord } from '../look/words.ts';
 import { canSelect } from '../many/use-selection.ts';
 import { RemarkMarks } from './remark-notes.tsx';
 import { RiskMark } from './risk-mark.tsx';
@@ -169,7 +169,7 @@ function Outcome({ request }: { readonly request: ApiRequest }) {
   return (
     <span className="line-clamp-2 min-w-0 wrap-anywhere">
       <span className={isBad(request) ? 'text-muted' : OUTCOME_TONES[outcomeOf(request) ?? outcome]}>
-        {rule ? 'Allowed by a rule' : OUTCOME_WORDS[outcome]}
+        {rule ? 'Allowed by a rule' : outcomeWord(outcome, request)}
         {outcome !== 'expired' && decision !== null && decision.by !== null && (
           <>
             {' by '}

@@ -20,16 +20,16 @@ export function UndoButton({ request: { id, hasUndo, outcome } }: { readonly req
   });
   if (!hasUndo || outcome?.state !== 'done') return null;
   const { status, message, requestId } = undo.data?.steps.at(-1) ?? {};
-  const said = undo.error?.message ?? (status === 'waits' ? 'People are asked about the undo.' : message);
+  const said = undo.error?.message ?? (status === 'waits' ? 'The undo waits for an approval.' : message);
   return (
     <div className="flex flex-wrap items-center gap-2">
       {isSure ? (
         <>
-          <p>People decide about the undo, as about the call. Ask them?</p>
+          <p>The undo needs an approval, as the call did.</p>
           <button type="button" className="button" disabled={undo.isPending} onClick={() => undo.mutate()}>
             Ask for the undo
           </button>
-          <button type="button" className="button-quiet" onClick={() => setSure(false)}>
+          <button type="button" className="button-quiet w-auto px-2" onClick={() => setSure(false)}>
             Back
           </button>
         </>
@@ -46,7 +46,7 @@ export function UndoButton({ request: { id, hasUndo, outcome } }: { readonly req
           <VisibleText text={said} />{' '}
           {requestId !== undefined && (
             <Link href={`/requests/${encodeURIComponent(requestId)}`} className="underline underline-offset-2">
-              Open its request
+              View request
             </Link>
           )}
         </p>

@@ -7,7 +7,7 @@ import { Refusal, request } from '../api/request.ts';
 import type { ApiRequest, Card, Decided, DecideResult, Waiting } from '../api/wire.ts';
 import type { GrantRequest } from '../grants/wire.ts';
 import { exactly } from '../live/time.tsx';
-import { drillWords, OUTCOME_WORDS } from '../look/words.ts';
+import { drillWords, OUTCOME_WORDS, outcomeWord } from '../look/words.ts';
 import { isUnsigned, signDecision } from '../passkeys/sign.ts';
 import { showToast } from '../primitives/toasts.tsx';
 import { askedAgain, changedIn, decidedRequest, mayRun, tellOutcome } from './after-decision.ts';
@@ -91,7 +91,7 @@ export function useDecisions(
       const href = `/history/${encodeURIComponent(request.id)}`;
       // After an edit, the headline is that of what runs.
       const shown = 'edit' in decision ? await decidedRequest(client, request) : request;
-      const words = drill ? drillWords(outcome) : `${OUTCOME_WORDS[outcome]}: ${titleOf(shown)}`;
+      const words = drill ? drillWords(outcome) : `${outcomeWord(outcome, request)}: ${titleOf(shown)}`;
       const say = showToast(outcome, words, href);
       if (!drill && mayRun(decision.type)) void tellOutcome(client, request, texts, say);
       // The next request first: once the row is gone, its place is not known.

@@ -16,6 +16,10 @@ export const OUTCOME_WORDS: Readonly<Record<DecisionOutcome, string>> = {
   observed: 'Ran unasked (observed)',
 };
 
+/** Who rejects an approved call that waits to start recalls it. */
+export const outcomeWord = (outcome: DecisionOutcome, { kind }: { readonly kind: string }): string =>
+  kind === 'recall' && outcome === 'rejected' ? 'Recalled' : OUTCOME_WORDS[outcome];
+
 /** Said once a drill is settled: kindly, whatever was decided. */
 export const drillWords = (outcome: Outcome): string =>
   outcome === 'rejected' || outcome === 'cancelled' || outcome === 'changes-asked'

@@ -102,7 +102,7 @@ export function outcomeOfDecision(decision: Decided): DecisionOutcome {
 const isExpired = ({ by, channel }: Decided): boolean => by === 'deadline' && channel === null;
 
 /** “Approved with changes”, “Expired, rejected automatically”. */
-export function outcomeText(request: Decidable, words: Words): string {
+export function outcomeText(request: Decidable & Pick<RequestCard, 'kind'>, words: Words): string {
   const { decision } = request;
   if (request.rule) return words.allowedByRule;
   if (request.grant?.is === 'used') return words.granted;
@@ -111,6 +111,7 @@ export function outcomeText(request: Decidable, words: Words): string {
   if (decision === null) return words.withdrawn;
   const outcome = outcomeOfDecision(decision);
   if (outcome === 'expired') return words.expired[decision.type as keyof Words['expired']] ?? words.deadlinePassed;
+  if (request.kind === 'recall' && outcome === 'rejected') return words.decidedRecall;
   return outcome === 'edited' ? words.decidedWithChanges : words.decided[decision.type];
 }
 

@@ -55,7 +55,7 @@ test('ada freezes payments after a confirmation, an approved one waits and says 
   await lifting.getByText('The mailbox was hacked.').waitFor();
   await shot(ben, 'lift-phone-dark');
   await lifting.getByRole('button', { name: 'Lift' }).click();
-  await ben.getByText('Lifted. The calls that waited go on.').waitFor();
+  await ben.getByText('Lifted. Waiting calls continue.').waitFor();
   await desk.ai.runs.wait(run, { until: 'end' });
   expect(desk.done).toHaveLength(1);
   await expect.poll(() => other.getByText(/Frozen/).count(), PATIENT).toBe(0);

@@ -70,6 +70,9 @@ test('a person approves a plan, and sees what came of each step, on the request 
   await steps.getByText('2 of 3 done').waitFor();
   await steps.getByRole('link', { name: 'Done' }).first().click();
   await card(page).getByText('Nobody was asked').waitFor();
+  // A step lets no other input run.
+  await page.goto(`${desk.url}/grants`);
+  await expect.poll(() => page.getByText('exactly the approved input').count(), PATIENT).toBe(3);
 });
 
 test('a step that an edit removes does not run', async () => {

@@ -59,6 +59,11 @@ test('an approved call counts down, and Recall stops it', async () => {
   expect(open.ran).toEqual([]);
   await ada.goto(`${open.url}/history/${encodeURIComponent(open.id)}`);
   await card(ada).getByText('Not run: it was recalled.').waitFor();
+  await ada.goto(`${open.url}/history`);
+  await ada
+    .getByRole('link', { name: /Recalled by ada/ })
+    .first()
+    .waitFor();
 });
 
 test('Undo on a call that ran leads to its request', async () => {
@@ -67,10 +72,10 @@ test('Undo on a call that ran leads to its request', async () => {
   const ada = await browse(open, 'ada', `/history/${encodeURIComponent(open.id)}`);
   await ada.getByRole('button', { name: 'Undo', exact: true }).click();
   await ada.getByRole('button', { name: 'Ask for the undo' }).click();
-  await ada.getByRole('link', { name: 'Open its request' }).waitFor();
+  await ada.getByRole('link', { name: 'View request' }).waitFor();
   expect(await ada.getByRole('button', { name: /undo/i }).count()).toBe(0);
   if (shoot) await ada.screenshot({ path: `${shoot}/undo.png` });
-  await ada.getByRole('link', { name: 'Open its request' }).click();
+  await ada.getByRole('link', { name: 'View request' }).click();
   await card(ada).getByRole('heading', { name: 'Undo: Pay 950 to ACME' }).waitFor();
   if (shoot) {
     await ada.screenshot({ path: `${shoot}/undo-card.png` });
