@@ -106,8 +106,8 @@ export default defineConfig({
     ],
     globalSetup: ['scripts/test-servers.mjs'],
     sequence: { sequencer: TestOrder },
-    // Twice the cores of the smallest machine: many tests wait for a browser, a process or a lease.
-    maxWorkers: 4,
+    // Three times the cores of the smallest machine: many tests wait for a browser, a process or a lease.
+    maxWorkers: 6,
     // Timeouts are for tests that hang, not for a busy machine.
     testTimeout: 60_000,
     hookTimeout: 60_000,
