@@ -60,19 +60,49 @@ test('of several calls of programs outside that a rule has let pass, those witho
   expect(await changes()).toBe('none');
 });
 
-test('the people of the limit agree to calls that others approved while there was room, once', async () => {
-  const limit: Rule = { tool: 'pay', limit: { calls: 1, per: '1h' }, policy: BOSS };
-  const { ai, start, ran, requestIds, approveAll, changes } = bank(limit);
-  const runs = [await start([pay(1)]), await start([pay(2)])];
-  await approveAll(runs[0]?.id ?? '');
-  const { id } = runs[1] ?? { id: '' };
-  expect([(await approveAll(id)).status, ran.length]).toEqual(['waiting', 1]);
-  const [again = ''] = await requestIds(id);
-  await expect(ai.runs.decide(again, 'approve', { by: 'bob' })).rejects.toMatchObject({ code: 'not-allowed' });
-  await ai.runs.decide(again, 'approve', { by: 'boss' });
-  expect([(await ai.runs.wait(id)).status, ran.length]).toEqual(['done', 2]);
-  expect(await changes()).toBe('none');
-});
+test.each<[string, NonNullable<Rule['policy']>]>([
+  ['deciders', BOSS],
+  ['a quorum', { quorum: [{ of: { people: ['boss'] }, count: 1 }], notRequester: true }],
+  ['a function', { deciders: () => ({ people: ['boss'] }) }],
+])(
+  'the people of the limit agree to calls that others approved while there was room, once: %s',
+  async (_by, policy) => {
+    const limit: Rule = { tool: 'pay', limit: { calls: 1, per: '1h' }, policy };
+    const { ai, start, ran, requestIds, approveAll, changes } = bank(limit);
+    const runs = [await start([pay(1)]), await start([pay(2)])];
+    await approveAll(runs[0]?.id ?? '');
+    const { id } = runs[1] ?? { id: '' };
+    expect([(await approveAll(id)).status, ran.length]).toEqual(['waiting', 1]);
+    const [again = ''] = await requestIds(id);
+    await expect(ai.runs.decide(again, 'approve', { by: 'bob' })).rejects.toMatchObject({ code: 'not-allowed' });
+    await ai.runs.decide(again, 'approve', { by: 'boss' });
+    expect([(await ai.runs.wait(id)).status, ran.length]).toEqual(['done', 2]);
+    expect(await changes()).toBe('none');
+  },
+);
+
+test.each([
+  ['data', BOSS, { deciders: { people: ['cfo'] } }],
+  ['names', 'of-boss', 'of-cfo'],
+] as const)(
+  'the people of one limit do not agree for those of another with the same figures: %s',
+  async (_kind, boss, cfo) => {
+    const limit = { calls: 1, per: '1h' } as const;
+    const large: Rule = { tool: 'pay', where: [{ field: 'amount', atLeast: 10 }], limit, policy: boss };
+    const small: Rule = { tool: 'pay', where: [{ field: 'amount', atMost: 20 }], limit, policy: cfo };
+    const { ai, start, ran, requestIds, approveAll } = bank();
+    ai.definePolicy('of-boss', BOSS);
+    ai.definePolicy('of-cfo', { deciders: { people: ['cfo'] } });
+    ai.applyRules([large, small]);
+    await approveAll((await start([pay(50)])).id);
+    // Beyond the limit of large payments, with room for small ones until another takes it.
+    const { id } = await start([pay(15)]);
+    const [asked = ''] = await requestIds(id);
+    await approveAll((await start([pay(5)])).id);
+    await ai.runs.decide(asked, 'approve', { by: 'boss' });
+    expect([(await ai.runs.wait(id)).status, ran.length]).toEqual(['waiting', 2]);
+  },
+);
 
 test('an edit that raises the sum asks the people of the limit', async () => {
   const limit: Rule = { tool: 'pay', limit: { sum: 'amount', most: 100, per: '1h' }, policy: BOSS };

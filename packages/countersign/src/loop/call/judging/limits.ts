@@ -1,8 +1,9 @@
 // The limits of rules: which of them a call is under, and which have no room for it.
 import { fieldText } from '../../../core/authority/condition.ts';
 import type { Limit } from '../../../core/authority/grants/limit.ts';
-import type { Policies } from '../../../core/authority/policy.ts';
+import type { Policies, Policy } from '../../../core/authority/policy.ts';
 import { type CallFacts, matchOf, ruleSays, type Then } from '../../../core/authority/rule.ts';
+import { sameJson } from '../../../core/json.ts';
 import type { Driver } from '../../run.ts';
 import type { LimitedCall, NoRoom } from '../../sink.ts';
 import type { Rule, RuleLimit, ToolDefinition } from '../../tool/definition.ts';
@@ -62,7 +63,17 @@ export async function countStart(
 function agreed({ policy }: Rule, limit: RuleLimit, approved: Policies): boolean {
   if (policy === undefined) return true;
   const told = reachedText(limit);
-  return approved.some(({ warnings = [] }) => warnings.some((warning) => warning.startsWith(told)));
+  return approved.some(
+    (known) => isPolicyOf(policy, known) && known.warnings?.some((warning) => warning.startsWith(told)),
+  );
+}
+
+/** Another limit may have the same figures, and other people. Deciders that a function finds may differ by now. */
+function isPolicyOf(policy: NonNullable<Rule['policy']>, known: Policy): boolean {
+  if (typeof policy === 'string') return known.name === policy;
+  const { deciders, quorum } = policy;
+  if (known.name !== undefined || !sameJson(known.quorum ?? null, quorum ?? null)) return false;
+  return deciders === undefined || typeof deciders === 'function' || sameJson(known.deciders ?? null, deciders);
 }
 
 const reachedText = (limit: RuleLimit): string => `The limit of ${limitText(limit)} is reached`;
